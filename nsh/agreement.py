@@ -1,0 +1,171 @@
+"""Agreement between voices, pair by pair: McNemar's test of correctness and Cohen's kappa."""
+
+from math import nan
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from nsh.errors import ParameterError
+from nsh.matrix import check_records, tidy, voice_matrices
+
+PAIR = {"model": None, "condition": None, "voice_a": None, "voice_b": None, "n": "int64"}
+MCNEMAR_COLUMNS = PAIR | {"b": "int64", "c": "int64", "n_discordant": "int64", "note": None}
+KAPPA_COLUMNS = PAIR | {"kappa": "float64", "agreement": "float64", "note": None}
+
+
+def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0.05) -> pd.DataFrame:
+    """McNemar's test for every pair of voices, per model and condition.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per model, condition, case and voice.
+    reference : str
+        The unmarked voice; its pairs come first.
+    alpha : float
+        Level of the ``significant`` columns.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, condition and pair: ``n`` cases answered in both voices, ``b`` (right in voice_a only),
+        ``c`` (right in voice_b only), ``n_discordant`` = b + c, ``p_exact`` (two-sided binomial, at most 1), ``p_chi2``
+        (chi-square with continuity correction, (abs(b − c) − 1)² / (b + c), also where b = c), and that p times the
+        number of tests: of the same model and condition (``p_bonferroni_model``), of the same condition
+        (``p_bonferroni_all``), of the same condition against the reference (``p_bonferroni_reference``; missing for
+        other pairs). ``significant`` says whether p_chi2 is below alpha; ``significant_model``, ``_all`` and
+        ``_reference`` say it of the corrected p. ``note`` explains p = 1 without discordant pairs, and n = 0.
+
+    Raises
+    ------
+    ParameterError
+        No record is in the reference voice.
+    DataError
+        The records lack a column, or a case occurs twice in one voice.
+
+    References
+    ----------
+    ``facts`` Tables 4 and 8 (uncorrected; 21 tests jointly in §4.1). ``voices`` §5: per model over three pairs, and
+    over all 24 control-versus-marked tests (``p_bonferroni_reference``). Tables with b = c show that ``facts`` corrects
+    there too: BioMistral's p = 0.6831 in Table 8 is b = c = 3.
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> third = mcnemar(from_patterns(["B1"])).iloc[2]
+    >>> print(f"{third.voice_a}, {third.voice_b}: b = {third.b}, c = {third.c}, p = {third.p_chi2:.4f}")
+    socioeconomic, cultural: b = 132, c = 92, p = 0.0092
+    """
+    rows = []
+    for matrix in voice_matrices(records, reference=reference):
+        for voice_a, voice_b in matrix.pairs():
+            first, second = matrix.pair(voice_a, voice_b).T
+            b, c = int((first > second).sum()), int((first < second).sum())
+            pair = {"model": matrix.model, "condition": matrix.condition, "voice_a": voice_a, "voice_b": voice_b}
+            rows.append(
+                {**pair, "n": len(first), "b": b, "c": c, "n_discordant": b + c, "note": _note(len(first), b, c)}
+            )
+    frame = tidy(rows, MCNEMAR_COLUMNS)
+    _add_p_values(frame, reference)
+    for suffix in ("", "_model", "_all", "_reference"):
+        p = frame[f"p_bonferroni{suffix}" if suffix else "p_chi2"]
+        frame[f"significant{suffix}"] = (p < alpha).astype("boolean").mask(p.isna())
+    return frame[[name for name in frame.columns if name != "note"] + ["note"]]
+
+
+def _note(n: int, b: int, c: int) -> str:
+    """What a reader must know about a test's p-values."""
+    if n == 0:
+        return "n = 0"
+    if b + c == 0:
+        return "no discordant pairs: no change"
+    return "b = c: the continuity correction keeps p_chi2 below 1" if b == c else ""
+
+
+def _add_p_values(frame: pd.DataFrame, reference: str) -> None:
+    """Add both p-values and their Bonferroni corrections to a frame of discordant counts."""
+    b, c, total = (frame[name].to_numpy() for name in ("b", "c", "n_discordant"))
+    tested = frame["n"] > 0
+    exact = np.minimum(1, 2 * stats.binom.cdf(np.minimum(b, c), total, 0.5))
+    chi2 = np.where(total > 0, (np.abs(b - c) - 1) ** 2 / np.maximum(total, 1), 0)
+    frame["p_exact"] = np.where(tested, exact, nan)
+    frame["p_chi2"] = np.where(tested, stats.chi2.sf(chi2, 1), nan)
+    against = frame["voice_a"] == reference
+    families = {"model": (tested, ["model", "condition"]), "all": (tested, ["condition"])}
+    families["reference"] = (tested & against, ["condition"])
+    for name, (member, keys) in families.items():
+        number = member.groupby([frame[key] for key in keys], observed=True).transform("sum")
+        frame[f"p_bonferroni_{name}"] = (frame["p_chi2"] * number).clip(upper=1).where(member)
+
+
+def kappa(records: pd.DataFrame, on: str = "letter", reference: str = "clinical") -> pd.DataFrame:
+    """Cohen's kappa between the answers in two voices, for every pair, per model and condition.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per model, condition, case and voice.
+    on : {"letter", "correct"}
+        What the two voices agree on. ``voices`` compares letters, ``facts`` right/wrong: two different wrong letters
+        agree in the second and not in the first. An answer without a letter is kept, with "no letter" as a label of
+        its own (no paper says what it does with them), and ``note`` counts them.
+    reference : str
+        The unmarked voice; its pairs come first.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, condition and pair: ``n`` cases answered in both voices, ``kappa``, ``agreement`` (raw
+        proportion) and ``note``. Kappa is undefined where both voices have one and the same label throughout.
+
+    Raises
+    ------
+    ParameterError
+        ``on`` is neither "letter" nor "correct", or no record is in the reference voice.
+    DataError
+        The records lack a column, or a case occurs twice in one voice.
+
+    References
+    ----------
+    ``voices`` §4 (letters); ``facts`` Tables 4 and 8 (correctness).
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> kappa(from_patterns(["B1"]), on="correct")["kappa"].round(4).tolist()[:3]
+    [0.4327, 0.3904, 0.5349]
+    """
+    if on not in ("letter", "correct"):
+        raise ParameterError(f"on = {on!r}: 'letter' or 'correct' is expected")
+    check_records(records, needs=(on, "status"))
+    counted = records.loc[records["status"] == "pattern", ["model", "condition"]]
+    letterless = set(counted.itertuples(index=False, name=None)) if on == "letter" else set()
+    rows = []
+    for matrix in voice_matrices(records, value=on, reference=reference):
+        for voice_a, voice_b in matrix.pairs():
+            labels = matrix.pair(voice_a, voice_b)
+            pair = {"model": matrix.model, "condition": matrix.condition, "voice_a": voice_a, "voice_b": voice_b}
+            if (matrix.model, matrix.condition) in letterless:
+                rows.append({**pair, "n": 0, "note": "undefined: pattern counts hold no letters"})
+            else:
+                rows.append({**pair, **_kappa(labels, int((labels == 0).sum()) if on == "letter" else 0)})
+    return tidy(rows, KAPPA_COLUMNS)
+
+
+def _kappa(labels: np.ndarray, n_missing: int) -> dict:
+    """Kappa, raw agreement and note of an array (n, 2) of labels coded 0, 1, …"""
+    n = len(labels)
+    if n == 0:
+        return {"n": 0, "note": "n = 0"}
+    notes = [f"{n_missing} answers without a letter kept as a label of their own"] if n_missing else []
+    marginals = [np.bincount(column, minlength=labels.max() + 1) for column in labels.T]
+    by_chance, equal = int(marginals[0] @ marginals[1]), int((labels[:, 0] == labels[:, 1]).sum())
+    row = {"n": n, "agreement": equal / n}
+    if by_chance == n**2:
+        notes.insert(0, "undefined: constant labels")
+    else:
+        row["kappa"] = (equal * n - by_chance) / (n**2 - by_chance)
+        if max(map(max, marginals)) == n:
+            notes.insert(0, "one voice's labels are constant: kappa is 0 whatever the agreement")
+    return row | {"note": "; ".join(notes)}

@@ -1,0 +1,121 @@
+"""The fields of a row of data, each checked once; a wrong one is named with its place, what was expected and its value.
+
+`options` and `narratives` may be objects, JSON text or the text of a Python dict, as on the hub.
+"""
+
+import ast
+import json
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from nsh.errors import DataError
+
+LETTERS = "ABCDEFGHIJ"
+
+
+def wrong(where: str, field: str, expected: str, value: Any) -> DataError:
+    """Make the error for one wrong field; a long value is shortened.
+
+    Examples
+    --------
+    >>> print(wrong("cases.csv, row 3", "gold", "one of A, B", "E"))
+    cases.csv, row 3, field 'gold': expected one of A, B; found 'E'
+    """
+    shown = repr(value)
+    shown = shown if len(shown) <= 90 else shown[:87] + "..."
+    return DataError(f"{where}, field {field!r}: expected {expected}; found {shown}")
+
+
+def text(field: str, value: Any, where: str) -> str:
+    """Return text that is not blank and can be stored as UTF-8.
+
+    Raises
+    ------
+    DataError
+        If the value is no text, blank, or holds half of a surrogate pair.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise wrong(where, field, "text that is not blank", value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise wrong(where, field, "text without half of a surrogate pair", value) from None
+    return value
+
+
+def identifier(field: str, value: Any, where: str) -> str:
+    """Return an id as text: "007" stays as it is, a whole number is accepted."""
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return text(field, str(value) if number else value, where).strip()
+
+
+def options(field: str, value: Any, where: str) -> dict[str, str]:
+    """Return options by letter, in the order of the letters; a number stands for its text.
+
+    Raises
+    ------
+    DataError
+        If the letters do not run from A without a gap, there are fewer than two or more than ten, or one is blank.
+
+    Examples
+    --------
+    >>> options("options", "{'A': \\"it's <5 mg\\", 'B': 'x'}", "here, row 1")
+    {'A': "it's <5 mg", 'B': 'x'}
+    """
+    given = mapping(field, value, where)
+    letters = LETTERS[: max(len(given), 2)]
+    if set(given) != set(letters):
+        raise wrong(where, field, "two to ten options with consecutive letters from A", list(given))
+    return {letter: text(f"{field}, {letter}", _number_as_text(given[letter]), where) for letter in letters}
+
+
+def gold(field: str, value: Any, letters: Mapping[str, str], where: str) -> str:
+    """Return the letter of the correct option, which must be one of the options."""
+    letter = value.strip() if isinstance(value, str) else None
+    if letter not in letters:
+        raise wrong(where, field, f"one of the options' letters {', '.join(letters)}", value)
+    return letter
+
+
+def mapping(field: str, value: Any, where: str) -> dict[str, Any]:
+    """Return an object given as such, as JSON text or as the text of a Python dict (read as a literal, never run)."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, object_pairs_hook=once)
+        except KeyError as error:
+            raise wrong(where, field, f"each key once, but {error.args[0]!r} stands twice", value) from None
+        except ValueError:
+            value = _literal(value)
+    if not isinstance(value, Mapping):
+        raise wrong(where, field, "an object, its JSON text or the text of a Python dict", value)
+    return dict(value)
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a JSON object of its pairs, for `json.loads`, which alone would keep the last of two equal keys.
+
+    Raises
+    ------
+    KeyError
+        If a key stands twice.
+    """
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise KeyError(key)
+        made[key] = value
+    return made
+
+
+def _number_as_text(value: Any) -> Any:
+    """The text of a finite number; anything else as it is."""
+    return str(value) if type(value) in (int, float) and isfinite(value) else value
+
+
+def _literal(value: str) -> Any:
+    """The value of a Python literal; the text itself if it is none."""
+    try:
+        return ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return value

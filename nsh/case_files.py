@@ -1,0 +1,156 @@
+"""Rows of data out of a file, the released folder or the hub, each with its place; nothing is rewritten on the way.
+
+No reader guesses types: "007", "None" and "NA" stay text in every format.
+"""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nsh.case_fields import once, wrong
+from nsh.errors import DataError, MissingDataError, ParameterError
+
+Row = tuple[str, dict[str, Any]]  # (file and row for messages, column -> value)
+SAMPLES = Path(__file__).parent / "data" / "samples.jsonl"
+QUESTIONS = "dataset/medqa_1000_filtered.jsonl"
+RETELLINGS = "dataset/.persona_cache_v2.jsonl"
+
+
+def read_file(path: str | Path) -> list[Row]:
+    """Read the rows of a .jsonl, .csv or .parquet file.
+
+    Raises
+    ------
+    MissingDataError
+        If there is no such file.
+    ParameterError
+        If the file's ending is another one.
+    DataError
+        If the file, or a row of it, cannot be read.
+    """
+    readers = {".jsonl": read_jsonl, ".csv": _read_csv, ".parquet": _read_parquet}
+    path = Path(path).expanduser()
+    if path.suffix.lower() not in readers:
+        expected = "samples, released, hf:ORGANIZATION/DATASET, or a file that ends in .jsonl, .csv or .parquet"
+        raise ParameterError(f"source {str(path)!r}: expected {expected}")
+    if not path.is_file():
+        raise MissingDataError(f"there is no file {path.absolute()}")
+    return list(readers[path.suffix.lower()](path))
+
+
+def read_jsonl(path: Path) -> Iterator[Row]:
+    """Read one object a line, by the strict rules of JSON; blank lines are passed over.
+
+    Raises
+    ------
+    DataError
+        If a line is no JSON object, holds NaN, or names a key twice.
+    """
+    for number, line in enumerate(_decoded(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            row = json.loads(line, object_pairs_hook=once, parse_constant=_refuse)
+        except KeyError as error:
+            raise wrong(where, error.args[0], "each key once", "twice") from None
+        except ValueError as error:
+            raise DataError(f"{where}: expected one JSON object ({error}); found {line[:80]!r}") from None
+        if not isinstance(row, dict):
+            raise DataError(f"{where}: expected one JSON object; found {line[:80]!r}")
+        yield where, row
+
+
+def _read_csv(path: Path) -> Iterator[Row]:
+    """Rows of a comma-separated table with a header; every cell is text."""
+    reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
+    number, header = 0, None
+    try:
+        for cells in reader:
+            if header is None:
+                header = _header(cells, path)
+                continue
+            if not cells:
+                continue
+            number += 1
+            if len(cells) != len(header):
+                raise DataError(
+                    f"{path}, row {number}: expected {len(header)} cells, as in the header; found {len(cells)}"
+                )
+            yield f"{path}, row {number}", dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        raise DataError(f"{path}, row {number + 1}: not a comma-separated row ({error})") from None
+
+
+def _header(cells: list[str], path: Path) -> list[str]:
+    """Column names, each once."""
+    twice = [name for name, count in Counter(cells).items() if count > 1]
+    if twice:
+        raise DataError(f"{path}, header: expected each column once; found {twice[0]!r} twice")
+    return cells
+
+
+def _read_parquet(path: Path) -> Iterator[Row]:
+    """Rows of a Parquet table."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise DataError(f"{path}: not a Parquet table ({error})") from None
+    for number, row in enumerate(rows, start=1):
+        yield f"{path}, row {number}", without_gaps(row)
+
+
+def without_gaps(row: dict[str, Any]) -> dict[str, Any]:
+    """Leave out the empty fields of objects in a row: a table of columns gives every object the fields of all.
+
+    Examples
+    --------
+    >>> without_gaps({"options": {"A": "Gout", "B": "Lyme", "C": None}})
+    {'options': {'A': 'Gout', 'B': 'Lyme'}}
+    """
+    return {
+        name: {key: inner for key, inner in value.items() if inner is not None} if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
+
+
+def read_released(folder: Path) -> list[Row]:
+    """Join the released questions with their retellings by `question_id`.
+
+    Raises
+    ------
+    MissingDataError
+        If one of the two files is not in the folder.
+    DataError
+        If a line cannot be read or a question has no retelling.
+    """
+    retellings = {row.get("question_id"): row for _, row in read_file(folder / RETELLINGS)}
+    rows = []
+    for where, row in read_file(folder / QUESTIONS):
+        if row.get("question_id") not in retellings:
+            raise wrong(where, "question_id", f"a question with a line in {RETELLINGS}", row.get("question_id"))
+        rows.append((where, {**row, **retellings[row["question_id"]]}))
+    return rows
+
+
+def _decoded(path: Path) -> str:
+    """The file's text; a byte order mark is dropped."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        found = f"byte 0x{data[error.start]:02x}"
+        raise DataError(f"{path}, line {line}: expected UTF-8 text; found {found}. Save the file as UTF-8") from None
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and Infinity, which Python's reader would let through."""
+    raise ValueError(f"{constant} is not JSON")

@@ -1,0 +1,170 @@
+"""The cases of a study: questions with their retellings, validated on the way in.
+
+Sources are the packaged samples, the released data set, a file, or a data set on the hub. The layouts of a row are
+described in `nsh.case_rows`.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from nsh.case_fields import wrong
+from nsh.case_files import SAMPLES, Row, read_file, read_released
+from nsh.case_hub import read_hub
+from nsh.case_rows import Case, case_from_row, question_sentence
+from nsh.errors import DataError, ParameterError
+from nsh.pull import released_dir
+
+__all__ = ["Case", "CaseSummary", "case_hash", "check", "load_cases", "question_sentence"]
+
+
+def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> list[Case]:
+    """Load and validate cases.
+
+    Parameters
+    ----------
+    source : str or pathlib.Path
+        "samples" (packaged, written for this project), "released" (the papers' 1,000 cases), the path of a .jsonl,
+        .csv or .parquet file, or "hf:ORGANIZATION/DATASET", "hf:ORGANIZATION/DATASET@REVISION" or "hf:FOLDER".
+    n_cases : int, optional
+        Keep the first n cases; all by default.
+
+    Returns
+    -------
+    list of Case
+        In the order of the source. All have the same voices, in the order of the first case.
+
+    Raises
+    ------
+    DataError
+        If a row is wrong, an id stands twice, or a case has other voices than the first; the row is named.
+    MissingDataError
+        If the source is not on this machine and cannot be fetched.
+    ParameterError
+        If the source is none of these, or `n_cases` is not between 1 and the number of cases.
+
+    Examples
+    --------
+    >>> cases = load_cases("samples", n_cases=2)
+    >>> sorted(cases[0].narratives)
+    ['clinical', 'cultural', 'socioeconomic']
+    """
+    cases = _validated(_rows(source), source)
+    if n_cases is None:
+        return cases
+    if not isinstance(n_cases, int) or isinstance(n_cases, bool) or not 1 <= n_cases <= len(cases):
+        raise ParameterError(
+            f"n_cases={n_cases!r}: expected a whole number from 1 to {len(cases)}, the cases in {source}"
+        )
+    return cases[:n_cases]
+
+
+def case_hash(cases: Sequence[Case]) -> str:
+    """Return the SHA-256 of the cases' content, 64 hexadecimal digits; their order counts, that of fields does not.
+
+    Examples
+    --------
+    >>> case_hash([])[:8]
+    '4f53cda1'
+    """
+    content = [asdict(case) for case in cases]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class CaseSummary:
+    """What a source holds.
+
+    Attributes
+    ----------
+    n : int
+        Number of cases.
+    voices : tuple of str
+        Voices of every case.
+    letters : mapping of str to int
+        Option letters ("ABCD") to the number of cases that have them.
+    mean_words : mapping of str to float
+        Voice to the mean length of its retellings in words.
+    warnings : tuple of str
+        What is allowed but looks like a mistake, each with the number of cases and the first of them.
+    """
+
+    n: int
+    voices: tuple[str, ...]
+    letters: Mapping[str, int]
+    mean_words: Mapping[str, float]
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        letters = ", ".join(f"{found} in {count}" for found, count in self.letters.items())
+        lengths = ", ".join(f"{voice} {words:.0f}" for voice, words in self.mean_words.items())
+        lines = [f"cases: {self.n}", f"options: {letters}", f"mean words: {lengths}"]
+        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
+
+
+def check(source: str | Path) -> CaseSummary:
+    """Load a source as `load_cases` does and summarize it.
+
+    Raises
+    ------
+    DataError, MissingDataError, ParameterError
+        As `load_cases`.
+
+    Examples
+    --------
+    >>> check("samples").voices
+    ('clinical', 'socioeconomic', 'cultural')
+    """
+    cases = load_cases(source)
+    voices = tuple(cases[0].narratives)
+    words = {voice: sum(len(case.narratives[voice].split()) for case in cases) / len(cases) for voice in voices}
+    letters = Counter("".join(case.options) for case in cases)
+    return CaseSummary(len(cases), voices, dict(letters), words, _warnings(cases))
+
+
+def _warnings(cases: Sequence[Case]) -> tuple[str, ...]:
+    """What is allowed but looks like a mistake."""
+    doubts: dict[str, Callable[[Case], bool]] = {
+        "two voices with the same text": lambda case: len({*case.narratives.values()}) < len(case.narratives),
+        "two options with the same text": lambda case: len({*case.options.values()}) < len(case.options),
+        "no question mark at the end of the question sentence": lambda case: not case.question.endswith("?"),
+        "no original vignette": lambda case: case.original is None,
+    }
+    found = {doubt: [case.id for case in cases if doubtful(case)] for doubt, doubtful in doubts.items()}
+    return tuple(f"{doubt}: {len(ids)} of {len(cases)} cases, first {ids[0]}" for doubt, ids in found.items() if ids)
+
+
+def _rows(source: str | Path) -> list[Row]:
+    """The rows of a source."""
+    source = str(source)
+    if source == "samples":
+        return read_file(SAMPLES)
+    if source == "released":
+        return read_released(released_dir("require"))
+    if source.startswith("hf:"):
+        return read_hub(source)
+    return read_file(source)
+
+
+def _validated(rows: Sequence[Row], source: str | Path) -> list[Case]:
+    """One case a row, ids unique, voices the same and in the same order."""
+    cases: list[Case] = []
+    seen: dict[str, str] = {}
+    for where, row in rows:
+        case = case_from_row(row, where)
+        if case.id in seen:
+            raise wrong(where, "id", f"an id that is not in {seen[case.id]}", case.id)
+        voices = cases[0].narratives if cases else case.narratives
+        if set(case.narratives) != set(voices):
+            raise wrong(
+                where, "narratives", f"the voices of the first case, {', '.join(voices)}", list(case.narratives)
+            )
+        seen[case.id] = where
+        cases.append(replace(case, narratives={voice: case.narratives[voice] for voice in voices}))
+    if not cases:
+        raise DataError(f"{source} holds no cases")
+    return cases

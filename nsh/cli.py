@@ -1,0 +1,182 @@
+"""The command line: read, re-run and check the executable NarrativeShield papers."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nsh.errors import NshError
+
+EXIT_CODES = (
+    "Exit codes: 0 done, 2 bad parameter, 3 missing or bad data, 4 cell error, 5 kernel died, 6 build failed, "
+    "7 model failed."
+)
+ABOUT = (
+    "The executable NarrativeShield papers: an independent re-implementation, for research and teaching only, "
+    "not for clinical use, not reviewed by a clinician."
+)
+app = typer.Typer(
+    help=f"{ABOUT}\n\n{EXIT_CODES}", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+data_app = typer.Typer(help="Fetch the released data, see what is there, or check a file of your own.")
+app.add_typer(data_app, name="data", no_args_is_help=True)
+
+ParamsFile = Annotated[
+    Path | None,
+    typer.Option("-f", "--params", help="A way of running: a YAML file of parameters.", show_default=False),
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
+]
+Workers = Annotated[
+    int | None, typer.Option("-j", help="Pages run at once; all processors unless given.", show_default=False)
+]
+
+
+def main() -> None:
+    """Run the command line; an error made on purpose becomes one message and its exit code."""
+    try:
+        app()
+    except NshError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+
+
+def _values(params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """The parameters of a file, then those of the command line, all checked before anything is loaded."""
+    from nsh.params import load_file, parse_assignment
+
+    given = dict(parse_assignment(text, known) for text in overrides or ())
+    return {**(load_file(params_file) if params_file else {}), **given}
+
+
+@app.command()
+def book(
+    params_file: ParamsFile = None,
+    only: Annotated[list[str] | None, typer.Option(help="Run only this page anew; may be repeated.")] = None,
+    overrides: Overrides = None,
+    workers: Workers = None,
+) -> None:
+    """Build the whole book: generate what is missing, run the pages that changed, make the HTML."""
+    from nsh.declared import find_page
+
+    slugs = [find_page(slug).slug for slug in only or ()]
+    values = _values(params_file, overrides)
+    from nsh.build import build_book
+
+    typer.echo(f"The book: {build_book(values, slugs, workers, typer.echo)}")
+
+
+@app.command()
+def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) -> None:
+    """Run one page with other parameters; its HTML follows where the other pages are built already."""
+    from nsh.declared import find_page
+
+    values = _values(params_file, overrides, find_page(page).parameters)
+    from nsh.build import build_pages, checkout, rebuild_html
+
+    build_pages([page], values, 1, typer.echo)
+    index = rebuild_html()
+    notebook = checkout() / "_build" / "stage" / "notebooks" / f"{page}.ipynb"
+    typer.echo(f"The executed notebook: {notebook}")
+    if index:
+        typer.echo(f"The page: {index.parent / 'notebooks' / f'{page}.html'}")
+    else:
+        typer.echo("`nsh book` runs the other pages and builds the HTML")
+
+
+@app.command("pages")
+def list_pages() -> None:
+    """List the pages with their parameters: type, default, help."""
+    from nsh.declared import pages, parameters
+
+    for page in pages().values():
+        typer.echo(f"{page.slug}: {page.title} (paper {page.paper}, section {page.section})")
+        for name in page.parameters:
+            parameter = parameters()[name]
+            extra = f"; one of {', '.join(parameter.choices)}" if parameter.choices else ""
+            default = "null" if parameter.default is None else parameter.default
+            typer.echo(f"    {name}: {parameter.type} = {default}{extra}\n        {parameter.help}")
+
+
+@app.command()
+def generate(
+    params_file: ParamsFile = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model to run; may be repeated.")] = None,
+    condition: Annotated[list[str] | None, typer.Option(help="A condition to run; may be repeated.")] = None,
+    overrides: Overrides = None,
+) -> None:
+    """Generate what the store lacks for models and conditions over the cases, and nothing else."""
+    studies = _studies(params_file, overrides, model, condition)
+    from nsh.build import generate as generate_missing
+
+    tally = generate_missing(studies)
+    typer.echo(f"generations: {tally.generated} made, {tally.reused} found in the store")
+
+
+@app.command()
+def records(
+    out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")],
+    params_file: ParamsFile = None,
+    model: Annotated[list[str] | None, typer.Option(help="A model; may be repeated.")] = None,
+    condition: Annotated[list[str] | None, typer.Option(help="A condition; may be repeated.")] = None,
+    overrides: Overrides = None,
+    with_text: Annotated[bool, typer.Option(help="Write the replies too. Do not publish them.")] = False,
+) -> None:
+    """Write the records of a run: one row per model, condition, case and voice, ids and letters."""
+    studies = _studies(params_file, overrides, model, condition)
+    import pandas as pd
+
+    from nsh.records import write_records
+
+    table = pd.concat([study.records for study in studies], ignore_index=True)
+    typer.echo(f"{len(table)} records: {write_records(table, out, with_text)}")
+
+
+def _studies(
+    params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
+) -> list[Any]:
+    """One study per condition, from a file, the command line's parameters, and the models and conditions named there."""
+    from nsh.params import check
+
+    values = _values(params_file, overrides)
+    if models:
+        values["models"] = check("models", models, "--model")
+    chosen = [check("condition", name, "--condition") for name in conditions or ()]
+    from nsh.declared import parameters
+    from nsh.study import Study
+
+    defaults = {name: parameter.default for name, parameter in parameters().items()}
+    return [
+        Study("command line", {**defaults, **values, "condition": name})
+        for name in chosen or [values.get("condition", defaults["condition"])]
+    ]
+
+
+@data_app.command()
+def pull() -> None:
+    """Fetch the released files at the pinned commit, each checked by its SHA-256; those already there are kept."""
+    from nsh.pull import pull as fetch
+
+    typer.echo(f"The released files: {fetch(progress=sys.stderr.isatty())}")
+
+
+@data_app.command()
+def status() -> None:
+    """Say which released files are on this machine."""
+    from nsh.released import released_dir, released_status
+
+    folder = released_dir("auto")
+    if folder is None:
+        typer.echo("No released files: set NSH_RELEASED_DIR to their folder, or fetch them with `nsh data pull`.")
+    else:
+        typer.echo(f"{folder}\n{released_status(folder).to_string(index=False)}")
+
+
+@data_app.command("check")
+def check_file(file: Path) -> None:
+    """Check a file of cases of your own, and say what it holds."""
+    from nsh.cases import check
+
+    typer.echo(check(file))

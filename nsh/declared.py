@@ -1,0 +1,106 @@
+"""What is declared once, as data: the parameters, each with type, default and help, and the pages that take them."""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from nsh.errors import ParameterError
+
+
+class Yaml12(yaml.SafeLoader):
+    """Reads plain scalars by YAML 1.2: `no` and dates stay text, `1e-3` is a number, `010` is not an octal 8."""
+
+
+Yaml12.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", ["~", "n", "N", ""]),
+    ("int", r"[-+]?(0|[1-9][0-9]*)", "-+0123456789"),
+    ("float", r"[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?", "-+.0123456789"),
+):
+    Yaml12.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One declared parameter; `kind` names a check beyond its type (cases, models, condition, released answers)."""
+
+    name: str
+    type: str
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: int | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One notebook of the book: which section of which paper it mirrors, and the parameters that it takes."""
+
+    slug: str
+    title: str
+    paper: str
+    section: str
+    parameters: tuple[str, ...]
+
+
+def _data(name: str) -> dict[str, dict[str, Any]]:
+    """Read one of the package's declarations."""
+    return yaml.load(files("nsh").joinpath(f"data/{name}").read_text(encoding="utf-8"), Yaml12)
+
+
+@cache
+def parameters() -> dict[str, Parameter]:
+    """All declared parameters by name.
+
+    Examples
+    --------
+    >>> parameters()["n_cases"].type
+    'int or null'
+    """
+    declared = _data("parameters.yaml").items()
+    return {name: Parameter(name, **{**row, "choices": tuple(row.get("choices", ()))}) for name, row in declared}
+
+
+@cache
+def pages() -> dict[str, Page]:
+    """All pages by slug, in the order of the book.
+
+    Examples
+    --------
+    >>> list(pages())[0]
+    'voices-03-benchmark'
+    """
+    declared = _data("pages.yaml").items()
+    return {slug: Page(slug, **{**row, "parameters": tuple(row["parameters"])}) for slug, row in declared}
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known word that is most like the given one.
+
+    Examples
+    --------
+    >>> nearest("n_itmes", ["seed", "n_cases", "models"])
+    'n_cases'
+    """
+    return max(known, key=lambda candidate: difflib.SequenceMatcher(None, word, candidate).ratio())
+
+
+def find_page(slug: str) -> Page:
+    """The page of that name.
+
+    Raises
+    ------
+    ParameterError
+        If there is none; the nearest name is given.
+    """
+    if slug not in pages():
+        raise ParameterError(f"no page {slug!r}; did you mean {nearest(slug, pages())!r}? `nsh pages` lists them")
+    return pages()[slug]

@@ -1,0 +1,122 @@
+"""Run one notebook by papermill into a scratch folder; promote it to the book's stage only if it passes the gate."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nsh.errors import CellError, KernelDied, ParameterError
+
+FOLDED = {
+    "injected-parameters": ("Show the parameters of this run", "Hide the parameters of this run"),
+    "parameters": ("Show the default parameters", "Hide the default parameters"),
+}
+
+
+def execute(slug: str, values: Mapping[str, Any], folder: Path) -> tuple[Path, float]:
+    """Run a page's notebook with checked parameters.
+
+    Parameters
+    ----------
+    slug : str
+        The page; its source is `notebooks/<slug>.ipynb` in `folder`.
+    values : mapping
+        Parameters that passed `nsh.params.check`.
+    folder : pathlib.Path
+        The checkout.
+
+    Returns
+    -------
+    staged : pathlib.Path
+        The promoted notebook, `_build/stage/notebooks/<slug>.ipynb`. The scratch copy stays in `_build/run`.
+    seconds : float
+        How long the notebook ran.
+
+    Raises
+    ------
+    ParameterError
+        If the notebook has no cell tagged `parameters`, or takes other parameters than declared.
+    CellError
+        If a cell raised an error, or the executed page fails the gate.
+    KernelDied
+        If the kernel ended early, usually because memory ran out.
+    """
+    import nbformat
+    import papermill
+    from nbclient.exceptions import DeadKernelError
+
+    source = folder / "notebooks" / f"{slug}.ipynb"
+    scratch = folder / "_build" / "run" / f"{slug}.ipynb"
+    scratch.parent.mkdir(parents=True, exist_ok=True)
+    check_source(source, values)
+    started = time.monotonic()
+    sockets = tempfile.mkdtemp(prefix="nsh-")
+    try:
+        papermill.execute_notebook(
+            source,
+            scratch,
+            parameters=dict(values),
+            kernel_name="python3",
+            cwd=folder,
+            progress_bar=False,
+            kernel_manager_class=_socket_manager(sockets),
+        )
+    except papermill.PapermillExecutionError as error:
+        raise CellError(f"page {slug}, cell {error.exec_count}: {error.ename}: {error.evalue}") from None
+    except DeadKernelError:
+        raise KernelDied(
+            f"page {slug}: the kernel died, most likely for want of memory; what was generated is kept. "
+            "Try a smaller batch: -p batch_tokens=512"
+        ) from None
+    finally:
+        shutil.rmtree(sockets, ignore_errors=True)
+    seconds = round(time.monotonic() - started, 1)
+    return promote(nbformat.read(scratch, 4), slug, folder), seconds
+
+
+def check_source(source: Path, values: Mapping[str, Any]) -> None:
+    """Refuse a notebook whose parameters cell is missing or does not take the values; papermill would only warn."""
+    import papermill
+
+    if not source.is_file():
+        raise ParameterError(f"no notebook {source}")
+    takes = papermill.inspect_notebook(str(source))
+    if not takes:
+        raise ParameterError(f"{source} has no cell tagged `parameters`")
+    if set(values) - set(takes):
+        raise ParameterError(f"{source} does not take {', '.join(sorted(set(values) - set(takes)))}")
+
+
+def promote(notebook: Any, slug: str, folder: Path) -> Path:
+    """Pass an executed notebook through the gate, fold its parameter cells, and put it on the stage in one step."""
+    import nbformat
+
+    from nsh.gate import check_executed
+
+    check_executed(notebook, slug)
+    for cell in notebook.cells:
+        tags = cell.metadata.get("tags", [])
+        for tag in set(tags) & set(FOLDED):
+            cell.metadata["tags"] = [*tags, "hide-input"]
+            cell.metadata["mystnb"] = dict(zip(("code_prompt_show", "code_prompt_hide"), FOLDED[tag], strict=True))
+    target = folder / "_build" / "stage" / "notebooks" / f"{slug}.ipynb"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half = target.with_suffix(".part")
+    nbformat.write(notebook, half)
+    half.replace(target)
+    return target
+
+
+def _socket_manager(folder: str) -> type:
+    """A kernel manager on local sockets in a folder of its own: no ports, and no two kernels share an address."""
+    from jupyter_client.manager import AsyncKernelManager
+
+    class SocketKernelManager(AsyncKernelManager):
+        def __init__(self, *args: Any, **kwargs: Any):
+            super().__init__(*args, **kwargs)
+            self.transport = "ipc"
+            self.ip = str(Path(folder, "kernel"))
+
+    return SocketKernelManager

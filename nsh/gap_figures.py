@@ -1,0 +1,147 @@
+"""Figures of the anchoring gap: the penalty of each voice, and NAG with its interval against the null."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from nsh.drawing import BAND, GRAY, checked, entry, finish, hollow, look, points, rows_of, styled, text_columns
+from nsh.errors import DataError
+from nsh.voices import styles_of
+
+
+@styled
+def accuracy_penalty(
+    accuracy: pd.DataFrame,
+    anchoring: pd.DataFrame,
+    *,
+    reference: str = "clinical",
+    published: pd.DataFrame | None = None,
+    note: str = "",
+) -> Figure:
+    """Draw the accuracy penalty of each marked voice against the reference voice (`voices`, Figure 2).
+
+    Parameters
+    ----------
+    accuracy : pandas.DataFrame
+        One row per model and voice: `model`, `voice`, `accuracy` (proportion), `note`; one condition.
+    anchoring : pandas.DataFrame
+        One row per model: `model`, `nag`, `null_p95` (proportions). Models are sorted by `nag`; the shaded band
+        ends at each model's `null_p95`.
+    reference : str
+        The voice that the others are compared with.
+    published : pandas.DataFrame, optional
+        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.published.by_voice` returns them.
+    note : str
+        Printed below the figure.
+
+    Raises
+    ------
+    DataError
+        If a frame is empty, lacks a column, mixes conditions, or lacks the reference voice.
+
+    Examples
+    --------
+    >>> rows = [["tiny", "clinical", 0.6], ["tiny", "cultural", 0.5]]
+    >>> accuracy = pd.DataFrame(rows, columns=["model", "voice", "accuracy"])
+    >>> anchoring = pd.DataFrame({"model": ["tiny"], "nag": [0.1], "null_p95": [0.03]})
+    >>> accuracy_penalty(accuracy, anchoring).get_label()
+    'Accuracy penalty against the clinical voice (percentage points). tiny: cultural 10.0.'
+    """
+    accuracy = checked(accuracy, "accuracy_penalty", ("model", "voice", "accuracy"))
+    anchoring = _sorted_by_nag(checked(anchoring, "accuracy_penalty", ("model", "nag", "null_p95")))
+    penalty = _penalties(accuracy, "accuracy", reference, anchoring.index)
+    figure, axes = rows_of(list(anchoring.index), 0.3)
+    rows, printed, texts = range(len(anchoring)), [], {}
+    band = _null_band(axes, anchoring["null_p95"])
+    axes.hlines(rows, penalty.min(axis=1), penalty.max(axis=1), color=GRAY, linewidth=1, zorder=1)
+    styles = styles_of(penalty.columns)
+    for voice, style in styles.items():
+        axes.plot(penalty[voice], rows, linestyle="none", **look(style))
+        notes = accuracy[accuracy["voice"] == voice].set_index("model").reindex(anchoring.index).get("note")
+        texts[style.label] = points(penalty[voice], notes)
+    if published is not None:
+        printed = [entry("as printed", **hollow())]
+        for voice, values in _penalties(published, "value", reference, anchoring.index).items():
+            axes.plot(values, rows, linestyle="none", **hollow(styles_of([*styles, voice])[voice].marker))
+    text_columns(axes, texts)
+    what = f"ccuracy penalty against the {reference} voice (percentage points)"
+    axes.set_xlabel(f"a{what}")
+    entries = [*(entry(style.label, **look(style)) for style in styles.values()), *printed, band]
+    return finish(figure, entries, note, f"A{what}", _values(anchoring.index, texts))
+
+
+def _penalties(frame: pd.DataFrame, value: str, reference: str, models: Sequence[str]) -> pd.DataFrame:
+    """Reference accuracy minus each other voice's, in points, models x voices, voices in the frame's order."""
+    voices = [voice for voice in dict.fromkeys(frame["voice"]) if voice != "overall"]
+    if reference not in voices:
+        raise DataError(f"accuracy_penalty: no rows of the reference voice {reference!r}; voices: {', '.join(voices)}")
+    wide = frame.pivot(index="model", columns="voice", values=value).reindex(index=models, columns=voices)
+    return 100 * wide.drop(columns=reference).rsub(wide[reference], axis=0)
+
+
+def _sorted_by_nag(anchoring: pd.DataFrame) -> pd.DataFrame:
+    """The frame by model, largest NAG first, undefined last."""
+    return anchoring.set_index("model").sort_values("nag", ascending=False, kind="stable")
+
+
+def _null_band(axes: Axes, null_p95: pd.Series) -> Patch:
+    """Shade from zero to the 95th percentile of the permutation null, row by row; return its legend entry."""
+    axes.barh(range(len(null_p95)), 100 * null_p95.astype(float).fillna(0), height=1, color=BAND, zorder=0)
+    axes.axvline(0, color=GRAY, linewidth=1, zorder=1)
+    return Patch(color=BAND, label="permutation null up to its 95th percentile")
+
+
+def _values(models: Sequence[str], texts: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """What is written beside each row, for the text alternative."""
+    return {
+        model: ", ".join(f"{head} {cells[row]}" for head, cells in texts.items()) for row, model in enumerate(models)
+    }
+
+
+@styled
+def nag_intervals(anchoring: pd.DataFrame, *, published: Mapping[str, float] | None = None, note: str = "") -> Figure:
+    """Draw the Narrative Anchoring Gap of each model with its 95% interval against the null band.
+
+    Parameters
+    ----------
+    anchoring : pandas.DataFrame
+        One row per model: `model`, `nag`, `nag_lo`, `nag_hi`, `null_p95` (proportions), `note`; one condition.
+    published : mapping, optional
+        Model -> printed NAG (proportion), as `nsh.published.numbers` returns it.
+    note : str
+        Printed below the figure.
+
+    Raises
+    ------
+    DataError
+        If the frame is empty, lacks a column or mixes conditions.
+
+    Examples
+    --------
+    >>> row = {"model": ["tiny"], "nag": [0.1], "nag_lo": [0.05], "nag_hi": [0.15], "null_p95": [0.03]}
+    >>> nag_intervals(pd.DataFrame(row)).get_label()
+    'Narrative Anchoring Gap (percentage points). tiny: NAG [95% interval] 10.0 [5.0, 15.0].'
+    """
+    columns = ["nag", "nag_lo", "nag_hi"]
+    anchoring = _sorted_by_nag(checked(anchoring, "nag_intervals", ("model", *columns, "null_p95")))
+    rows, nag = range(len(anchoring)), 100 * anchoring[columns].astype(float)
+    figure, axes = rows_of(list(anchoring.index), 0.3)
+    entries = [_null_band(axes, anchoring["null_p95"])]
+    ours = {"marker": "o", "color": "black", "markersize": 6}
+    axes.hlines(rows, nag["nag_lo"], nag["nag_hi"], color="black", linewidth=1.5)
+    axes.plot(nag["nag"], rows, linestyle="none", **ours)
+    if published is not None:
+        axes.plot(100 * pd.Series(published).reindex(anchoring.index), rows, linestyle="none", **hollow())
+        entries.insert(0, entry("as printed", **hollow()))
+    cells = points(nag["nag"], anchoring.get("note"))
+    for row in np.flatnonzero(nag["nag"].notna()):
+        cells[row] += " [{}, {}]".format(*points(nag.iloc[row][columns[1:]]))
+    texts = {"NAG [95% interval]": cells}
+    text_columns(axes, texts)
+    what = "Narrative Anchoring Gap (percentage points)"
+    axes.set_xlabel(what)
+    return finish(figure, [entry("NAG", **ours), *entries], note, what, _values(anchoring.index, texts))

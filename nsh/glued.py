@@ -1,0 +1,25 @@
+"""Numbers in prose: a page glues them under a name, and its text pastes them by that name."""
+
+from typing import Any
+
+from nsh.tables import format_cell
+
+
+def glue(**values: Any) -> None:
+    """Glue values as text, for ``{glue:text}`` in the page's prose.
+
+    Parameters
+    ----------
+    **values
+        Name to value, or to (value, format specification) such as ``(0.151, ".3f")``. Integers get thousands
+        separators and other numbers three decimals by default; a missing number is glued as "undefined".
+
+    Examples
+    --------
+    >>> glue(nag_largest=(0.15100000000000002, ".2f"))  # doctest: +SKIP
+    """
+    from myst_nb import glue as glue_object
+
+    for name, given in values.items():
+        value, spec = given if isinstance(given, tuple) else (given, None)
+        glue_object(name, format_cell(value, spec, "undefined"), display=False)

@@ -1,0 +1,155 @@
+"""Records arranged for paired statistics: one array per model and condition, cases by voices, joined by case id."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from nsh.errors import DataError, ParameterError
+from nsh.voices import known_voices
+
+KEY = ("model", "condition", "case", "voice")
+NO_RECORD = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoiceMatrix:
+    """Answers of one model in one condition.
+
+    Attributes
+    ----------
+    model, condition : str
+    voices : tuple of str, length k
+        The columns; the reference voice comes first.
+    cases : array of str, shape (n,)
+        The rows, sorted by id.
+    codes : array of int, shape (n, k)
+        -1 where the case has no record in that voice. For ``value="correct"`` 1 is right and 0 wrong;
+        for ``value="letter"`` equal codes are equal letters and 0 stands for "no letter".
+    """
+
+    model: str
+    condition: str
+    voices: tuple[str, ...]
+    cases: np.ndarray
+    codes: np.ndarray
+
+    def complete(self) -> np.ndarray:
+        """Codes of the cases that have a record in every voice, shape (m, k)."""
+        return self.codes[(self.codes != NO_RECORD).all(axis=1)]
+
+    def pair(self, voice_a: str, voice_b: str) -> np.ndarray:
+        """Codes of the cases that have a record in both voices, shape (m, 2)."""
+        both = self.codes[:, [self.voices.index(voice_a), self.voices.index(voice_b)]]
+        return both[(both != NO_RECORD).all(axis=1)]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every pair of voices, those with the reference voice first."""
+        return list(combinations(self.voices, 2))
+
+    @property
+    def n_incomplete(self) -> int:
+        """Number of cases that lack a record in at least one voice."""
+        return int((self.codes == NO_RECORD).any(axis=1).sum())
+
+
+def voice_matrices(records: pd.DataFrame, value: str = "correct", reference: str = "clinical") -> list[VoiceMatrix]:
+    """Arrange records as one array per model and condition, in the order in which these first appear.
+
+    Every array has the voices of the whole frame as columns, so a voice that one model lacks is seen as missing.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per model, condition, case and voice.
+    value : {"correct", "letter"}
+        What the arrays hold.
+    reference : str
+        The voice of the first column.
+
+    Returns
+    -------
+    list of VoiceMatrix
+
+    Raises
+    ------
+    DataError
+        A column or a key is missing, a case occurs twice in one voice, or ``correct`` is not boolean.
+    ParameterError
+        No record is in the reference voice.
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> first = voice_matrices(from_patterns(["B1"]))[0]
+    >>> first.model, first.voices, first.codes.shape
+    ('Llama-3.1-8B-Instruct', ('clinical', 'socioeconomic', 'cultural'), (1000, 3))
+    """
+    check_records(records, needs=(value,))
+    voices = order_voices(records["voice"].unique(), reference)
+    if len(records) and reference not in voices:
+        raise ParameterError(f"reference voice {reference!r} is in no record; the records hold {', '.join(voices)}")
+    # Missing letters get factorize's -1, so adding 1 makes 0 the code of "no letter".
+    codes = records["correct"].astype(int) if value == "correct" else pd.factorize(records[value])[0] + 1
+    coded = records[list(KEY)].assign(code=np.asarray(codes))
+    groups = coded.groupby(["model", "condition"], sort=False, observed=True)
+    return [_matrix(model, condition, voices, rows) for (model, condition), rows in groups]
+
+
+def _matrix(model: str, condition: str, voices: tuple[str, ...], rows: pd.DataFrame) -> VoiceMatrix:
+    """Place one group's codes by case and voice."""
+    row, cases = pd.factorize(rows["case"], sort=True)
+    column = pd.Index(voices).get_indexer(rows["voice"])
+    codes = np.full((len(cases), len(voices)), NO_RECORD)
+    codes[row, column] = rows["code"]
+    return VoiceMatrix(model, condition, voices, np.asarray(cases), codes)
+
+
+def order_voices(names: Iterable[str], reference: str | None = None) -> tuple[str, ...]:
+    """Order voices: the reference, then the papers' voices as the papers list them, then all others by name.
+
+    Examples
+    --------
+    >>> order_voices(["rural", "cultural", "socioeconomic", "clinical"])
+    ('clinical', 'socioeconomic', 'cultural', 'rural')
+    """
+    place = {voice.name: position for position, voice in enumerate(known_voices())}
+    return tuple(sorted(set(names), key=lambda name: (name != reference, place.get(name, len(place)), name)))
+
+
+def check_records(records: pd.DataFrame, needs: Sequence[str] = ("correct",)) -> None:
+    """Refuse records that a paired statistic would silently misread.
+
+    Raises
+    ------
+    DataError
+        A column is missing, a key is empty, a case occurs twice in one voice, or ``correct`` is not boolean.
+    """
+    absent = [name for name in (*KEY, *needs) if name not in records.columns]
+    if absent:
+        raise DataError(f"records lack the column {absent[0]!r}; they have: {', '.join(map(str, records.columns))}")
+    keys = records[list(KEY)]
+    if keys.isna().any(axis=None):
+        raise DataError(f"record {_name(keys[keys.isna().any(axis=1)])} has an empty key; all of {KEY} must be set")
+    twice = keys.duplicated()
+    if twice.any():
+        raise DataError(
+            f"{int(twice.sum())} records occur twice, the first is {_name(keys[twice])}; "
+            "one record per model, condition, case and voice is expected"
+        )
+    if "correct" in needs and not (known := records["correct"].isin([True, False])).all():
+        bad = records.loc[~known, "correct"].iloc[0]
+        raise DataError(f"record {_name(keys[~known])} has correct = {bad!r}; True or False is expected")
+
+
+def _name(keys: pd.DataFrame) -> str:
+    """First row of some keys, spelt out."""
+    return ", ".join(f"{name} {value!r}" for name, value in keys.iloc[0].items())
+
+
+def tidy(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> pd.DataFrame:
+    """Frame with the columns of ``types`` in order, each of its type (None: text, as pandas infers it), rows or not."""
+    return pd.DataFrame(rows, columns=list(types)).astype({name: kind for name, kind in types.items() if kind})

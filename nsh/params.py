@@ -1,0 +1,145 @@
+"""Parameters of a run, checked before anything is loaded: from a file, the command line, or Python."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nsh.declared import Page, Parameter, Yaml12, nearest, parameters
+from nsh.errors import ParameterError
+
+
+def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None) -> Any:
+    """Check one value against its declaration and return it in plain types.
+
+    Parameters
+    ----------
+    name : str
+        The parameter.
+    value : object
+        Tuples become lists, NumPy scalars plain numbers and paths text; nothing else is converted.
+    origin : str
+        Where the value was given (a file, the command line), for the message.
+    known : iterable of str, optional
+        The parameters that count here (all declared ones unless given).
+
+    Raises
+    ------
+    ParameterError
+        If the name is unknown (the nearest known one is named), or the value has another type or is outside its set.
+
+    Examples
+    --------
+    >>> check("models", ("a/b",), "example")
+    ['a/b']
+    """
+    known = tuple(known or parameters())
+    if name not in known:
+        raise ParameterError(f"{origin}: unknown parameter {name!r}; did you mean {nearest(name, known)!r}?")
+    parameter = parameters()[name]
+    value = _plain(value)
+    if not _has_type(value, parameter.type):
+        raise ParameterError(f"{origin}: {name} = {value!r}: expected {parameter.type} ({parameter.help})")
+    if value is not None and parameter.minimum is not None and value < parameter.minimum:
+        raise ParameterError(f"{origin}: {name} = {value!r}: expected at least {parameter.minimum}")
+    choices = _choices(parameter)
+    if choices and value not in choices:
+        raise ParameterError(f"{origin}: {name} = {value!r}: expected one of {', '.join(choices)}")
+    _check_kind(parameter.kind, name, value, origin)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Tuples to lists, NumPy scalars to numbers, paths to text."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    return value.item() if hasattr(value, "item") and getattr(value, "ndim", None) == 0 else value
+
+
+def _has_type(value: Any, declared: str) -> bool:
+    """Whether a value has a declared type; True and False are not numbers here."""
+    if declared.endswith(" or null"):
+        return value is None or _has_type(value, declared.removesuffix(" or null"))
+    if declared == "list[str]":
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if declared == "float":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    python = {"str": str, "int": int, "bool": bool}[declared]
+    return type(value) is python
+
+
+def _choices(parameter: Parameter) -> tuple[str, ...]:
+    """The closed set of a parameter's values, where it has one."""
+    if parameter.kind == "condition":
+        from nsh.conditions import CONDITIONS
+
+        return tuple(CONDITIONS)
+    return parameter.choices
+
+
+def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> None:
+    """The checks beyond the type, none of which loads data or a model."""
+    if kind == "models":
+        from nsh.models import resolve
+
+        for model in value:
+            try:
+                resolve(model)
+            except ParameterError as error:
+                raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
+    words = {"source": ("samples", "released"), "released": ("auto", "require", "off")}.get(kind, ())
+    if words and value not in words and not value.startswith("hf:") and not Path(value).expanduser().exists():
+        raise ParameterError(
+            f"{origin}: {name} = {value!r}: expected {', '.join(words)}, or a file or folder that exists"
+        )
+
+
+def parse_assignment(text: str, known: Iterable[str] | None = None) -> tuple[str, Any]:
+    """Read `name=value` of a command line by the parameter's declared type.
+
+    Raises
+    ------
+    ParameterError
+        As `check` does, and if the text holds no `=`.
+
+    Examples
+    --------
+    >>> parse_assignment("n_cases=5"), parse_assignment("models=[a/b, c/d]")
+    (('n_cases', 5), ('models', ['a/b', 'c/d']))
+    """
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ParameterError(f"-p {text}: expected name=value")
+    declared = parameters()[name].type if name in parameters() else "str"
+    read = value if declared == "str" else yaml.load(value, Yaml12)
+    if declared == "list[str]" and isinstance(read, str):
+        read = [item.strip() for item in read.split(",")]
+    return name, check(name, read, f"-p {text}", known)
+
+
+def load_file(path: str | Path) -> dict[str, Any]:
+    """Read and check a file of parameters.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such file, it is not a mapping, or a value in it does not pass `check`.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ParameterError(f"no parameter file {path}")
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), Yaml12) or {}
+    except yaml.YAMLError as error:
+        raise ParameterError(f"{path}: not a YAML file: {error}") from None
+    if not isinstance(values, dict):
+        raise ParameterError(f"{path}: expected one `name: value` a line")
+    return {name: check(name, value, str(path)) for name, value in values.items()}
+
+
+def for_page(page: Page, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The checked parameters of a page: the given values that it takes, and the defaults of the others."""
+    return {name: values.get(name, parameters()[name].default) for name in page.parameters}

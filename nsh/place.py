@@ -1,0 +1,21 @@
+"""Where things are on this machine: the checkout, the store, the caches."""
+
+import os
+from pathlib import Path
+
+
+def root() -> Path:
+    """The checkout that holds the current folder (it has a `_toc.yml`), else the current folder itself."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / "_toc.yml").is_file()), here)
+
+
+def store_folder() -> Path:
+    """The folder of generations: $NSH_STORE, else `_store` in the checkout."""
+    return Path(os.environ.get("NSH_STORE") or root() / "_store")
+
+
+def cache_folder() -> Path:
+    """The folder of what can be fetched or converted again: $NSH_CACHE, else `nsh` in the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("NSH_CACHE") or Path(base) / "nsh")

@@ -1,0 +1,112 @@
+"""The only currency of the book: one tidy row per model, condition, case and voice."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nsh.errors import DataError, ParameterError
+from nsh.run import Outcome
+
+DTYPES = {
+    "model": "object",
+    "condition": "object",
+    "case": "object",
+    "voice": "object",
+    "gold": "object",
+    "letter": "object",
+    "status": "object",
+    "correct": "bool",
+    "text": "object",
+    "keys": "object",
+    "prompt_tokens": "Int64",
+    "new_tokens": "Int64",
+    "source": "object",
+}
+COLUMNS = list(DTYPES)
+STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty")
+
+
+def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Make a records frame; a row may leave out what it does not have.
+
+    Parameters
+    ----------
+    rows : iterable of mapping
+        Each with at least `model`, `condition`, `case`, `voice` and `correct`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The columns `COLUMNS`, one row per (model, condition, case, voice). `correct` is False where no letter was
+        read: unparsed counts as incorrect, and `status` says why.
+
+    Raises
+    ------
+    DataError
+        If the same answer stands in two rows.
+
+    Examples
+    --------
+    >>> row = {"model": "m", "condition": "direct", "case": "1", "voice": "clinical", "correct": True}
+    >>> records_frame([row]).shape
+    (1, 13)
+    """
+    frame = pd.DataFrame([{**dict.fromkeys(COLUMNS), "keys": (), **row} for row in rows], columns=COLUMNS)
+    frame = frame.astype(DTYPES)
+    for text in (c for c, kind in DTYPES.items() if kind == "object" and c != "keys"):
+        frame[text] = frame[text].where(frame[text].notna(), None)
+    twice = frame[frame.duplicated(["model", "condition", "case", "voice"])]
+    if len(twice):
+        first = twice.iloc[0]
+        raise DataError(f"two rows for the same answer: {first.model}, {first.condition}, {first.case}, {first.voice}")
+    return frame
+
+
+def from_outcomes(outcomes: Iterable[Outcome], model: str) -> pd.DataFrame:
+    """Records of a run, `source` "run"; text is the last completion, tokens are summed over the stages."""
+    return records_frame(
+        {
+            "model": model,
+            "condition": outcome.job.condition,
+            "case": outcome.job.case.id,
+            "voice": outcome.job.voice,
+            "gold": outcome.job.case.gold,
+            "letter": outcome.answer.letter,
+            "status": outcome.answer.status,
+            "correct": outcome.answer.letter == outcome.job.case.gold,
+            "text": outcome.answer.text,
+            "keys": outcome.keys,
+            "prompt_tokens": sum(completion.prompt_tokens for completion in outcome.completions),
+            "new_tokens": sum(completion.new_tokens for completion in outcome.completions),
+            "source": "scripted" if _scripted(outcome) else "run",
+        }
+        for outcome in outcomes
+    )
+
+
+def _scripted(outcome: Outcome) -> bool:
+    """Whether the completions were canned."""
+    return any(completion.stamp.get("engine") == "scripted" for completion in outcome.completions)
+
+
+def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = False) -> Path:
+    """Write records to a .csv or .parquet file: ids and letters, and the replies' text only where asked for.
+
+    Raises
+    ------
+    ParameterError
+        If the file's ending is another one.
+    """
+    path = Path(path)
+    table = records.assign(keys=records["keys"].map(" ".join))
+    if not with_text:
+        table = table.drop(columns="text")
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        raise ParameterError(f"--out {path}: expected a file that ends in .csv or .parquet")
+    return path

@@ -1,0 +1,154 @@
+"""What the voices change in the texts themselves: the properties of `voices` Table 1 that a program can count.
+
+Two texts are compared by their letters and digits alone, case folded, so that quotation marks, line breaks and spacing
+do not count (`fold`).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pandas as pd
+
+from nsh.cases import Case
+
+NUMERIC_AGE = re.compile(
+    r"""
+      \b\d+[\s\-–]*(?:years?|yrs?|months?|weeks?|days?)[\s\-–]*(?:old|of\ age)\b   # 45-year-old, 3 weeks of age
+    | \b\d+\ ?y/?o\b                                                              # 45 yo, 45 y/o
+    | \b(?:age|aged|age\ of|turned)\ \d+\b                                        # age 45, aged 45, turned 45
+    | \b(?:man|woman|boy|girl|child|infant)\ of\ \d+\b                            # a woman of 45
+    | \b(?:I['’]m|I\ am|s?he['’]s|s?he\ is)\ (?:only\ |just\ |now\ )?\d+          # I'm 45, she is only 45
+      (?=[.,;!?)]?\s|[.,;!?)]?$)                                                  # but not 98.6, 120/80 or 5'4"
+      (?!\ (?:years?|months?|weeks?|days?|hours?|minutes?|foot|feet|inches|cm)\b) # nor 28 weeks along, 5 feet
+      (?!\ (?:pounds|lbs|kilos|kg|degrees|percent|over)\b)                        # nor 170 pounds, 120 over 80
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+PROPERTIES = ("numeric_age", "superset", "question_verbatim")
+
+
+def fold(text: str) -> str:
+    """Keep a text's letters and digits only, case folded.
+
+    Examples
+    --------
+    >>> fold("Which drug's dose (5 mg)?")
+    'whichdrugsdose5mg'
+    """
+    return re.sub(r"[\W_]+", "", text.casefold())
+
+
+def has_numeric_age(narrative: str) -> bool:
+    """Whether a narrative gives an age in digits.
+
+    An age is a number of years, months, weeks or days followed by "old" or "of age", or a number after "age", "aged",
+    "turned", "a woman of" and the like, or after "I'm", "I am", "he is", "she's" unless a unit of time, length,
+    weight or temperature follows it. `voices` prints no rule (Table 1).
+
+    Examples
+    --------
+    >>> has_numeric_age("I'm 45, and tired."), has_numeric_age("I'm 28 weeks along."), has_numeric_age("At fifty-three")
+    (True, False, False)
+    """
+    return NUMERIC_AGE.search(narrative) is not None
+
+
+def per_case(cases: Sequence[Case]) -> pd.DataFrame:
+    """Count the properties of every retelling.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per case and voice: `case`, `voice`, `words` (divided at white space), `original_words` (missing
+        without an original vignette), `numeric_age` (`has_numeric_age`), `superset` (the retelling contains the whole
+        original vignette, folded; missing without one) and `question_verbatim` (it contains the question sentence,
+        folded).
+
+    Examples
+    --------
+    >>> narratives = {"clinical": "Pain. Why?", "cultural": "It burns."}
+    >>> case = Case("1", "Why?", {"A": "x", "B": "y"}, "A", narratives, original="Pain. Why?")
+    >>> per_case([case])[["voice", "words", "superset", "question_verbatim"]].values.tolist()
+    [['clinical', 2, True, True], ['cultural', 2, False, False]]
+    """
+    frame = pd.DataFrame([row for case in cases for row in _rows(case)])
+    return frame.astype({"original_words": "Int64", "superset": "boolean"})
+
+
+def describe_retellings(cases: Sequence[Case], reference: str = "clinical") -> pd.DataFrame:
+    """Describe the retellings of each voice, as the countable rows of `voices` Table 1.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+    reference : str
+        The voice that is not marked.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `property` ("length", "numeric_age", "superset", "question_verbatim"; see `per_case`), `voice`, `n` (cases that
+        the value is over), `count` (cases that have the property; missing for the length), `value` (mean, or per cent
+        of n), `unit` ("words" or "%") and `note` ("n = 0" where no case has an original vignette, and the value is
+        missing). The voice is also "original" for the length, and for the other properties "any" (in at least one
+        voice) and "every marked" (in all voices but the reference).
+
+    Examples
+    --------
+    >>> narratives = {"clinical": "Pain. Why?", "cultural": "It burns."}
+    >>> case = Case("1", "Why?", {"A": "x", "B": "y"}, "A", narratives, original="Pain. Why?")
+    >>> table = describe_retellings([case])
+    >>> table.loc[table["property"] == "length", ["voice", "value"]].values.tolist()
+    [['original', 2.0], ['clinical', 2.0], ['cultural', 2.0]]
+    """
+    frame = per_case(cases)
+    voices = list(cases[0].narratives)
+    originals = frame.drop_duplicates("case")["original_words"]
+    rows = [_length("original", originals)]
+    rows += [_length(voice, frame.loc[frame["voice"] == voice, "words"]) for voice in voices]
+    for name in PROPERTIES:
+        has = frame.pivot(index="case", columns="voice", values=name)[voices].dropna().astype(bool)
+        rows += [_share(name, voice, has[voice]) for voice in voices]
+        rows.append(_share(name, "any", has.any(axis=1)))
+        rows.append(_share(name, "every marked", has.drop(columns=reference, errors="ignore").all(axis=1)))
+    return pd.DataFrame(rows).astype({"count": "Int64", "value": float})
+
+
+def _rows(case: Case) -> Iterator[dict[str, Any]]:
+    """One row per voice of a case."""
+    original = case.original
+    for voice, narrative in case.narratives.items():
+        folded = fold(narrative)
+        yield {
+            "case": case.id,
+            "voice": voice,
+            "words": len(narrative.split()),
+            "original_words": len(original.split()) if original is not None else None,
+            "numeric_age": has_numeric_age(narrative),
+            "superset": fold(original) in folded if original is not None else None,
+            "question_verbatim": fold(case.question) in folded,
+        }
+
+
+def _length(voice: str, words: pd.Series) -> dict[str, Any]:
+    """Mean length in words."""
+    known = words.dropna()
+    value = float(known.mean()) if len(known) else None
+    return _row("length", voice, len(known), None, value, "words")
+
+
+def _share(name: str, voice: str, has: pd.Series) -> dict[str, Any]:
+    """Per cent of the cases that have a property."""
+    n, count = len(has), int(has.sum())
+    return _row(name, voice, n, count, 100 * count / n if n else None, "%")
+
+
+def _row(name: str, voice: str, n: int, count: int | None, value: float | None, unit: str) -> dict[str, Any]:
+    """One row of the description."""
+    note = "" if n else "n = 0"
+    return {"property": name, "voice": voice, "n": n, "count": count, "value": value, "unit": unit, "note": note}

@@ -1,0 +1,144 @@
+"""Generations are the only expensive thing, so they are kept once, by content.
+
+A store is a folder of append-only JSON Lines files, one file a writer, so that many processes on a shared disk never
+touch one another's file. The key of a line is the SHA-256 of all that shapes the text. A torn last line costs that one
+generation and nothing else.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+from nsh.engines import Call, Completion
+
+log = logging.getLogger("nsh")
+_LINE = re.compile(rb'\{"key": "([0-9a-f]{64})", ')
+
+
+def key_of(identity: dict[str, Any], call: Call) -> str:
+    """SHA-256 of the canonical JSON of an engine's identity and a call's request.
+
+    Examples
+    --------
+    >>> call = Call((("user", "Which?"),), 16)
+    >>> key_of({"model": "a"}, call) == key_of({"model": "b"}, call)
+    False
+    """
+    text = json.dumps({"engine": identity, **call.request()}, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Turn NumPy scalars into plain numbers; refuse everything else that JSON does not have."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be kept in the store: {value!r}")
+
+
+def encode_line(row: dict[str, Any]) -> bytes:
+    """One line of strict JSON in UTF-8; a lone surrogate is written as its escape and read back as it was."""
+    return (json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n").encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+class Store:
+    """Completions by key.
+
+    Parameters
+    ----------
+    folder : path
+        Made at the first write. Every `*.jsonl` file in it is read; this writer appends to a file of its own.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(tempfile.mkdtemp())
+    >>> store.put("0" * 64, Completion("B"), {"model": "scripted"})
+    >>> store.get("0" * 64).text, len(store)
+    ('B', 1)
+    """
+
+    def __init__(self, folder: str | os.PathLike):
+        self.folder = Path(folder)
+        self._places: dict[str, tuple[Path, int, int]] = {}
+        self._out = None
+        for path in sorted(self.folder.glob("*.jsonl")):
+            self._index(path)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._places
+
+    def _index(self, path: Path) -> None:
+        """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
+        start = 0
+        with path.open("rb") as file:
+            for line in file:
+                match = _LINE.match(line)
+                if match and (line.endswith(b"}\n") or _is_json(line)):
+                    self._places.setdefault(match.group(1).decode(), (path, start, len(line)))
+                elif line.strip():
+                    log.warning(
+                        "%s: a torn or foreign line at byte %d is left out; its generation is redone", path, start
+                    )
+                start += len(line)
+
+    def get(self, key: str) -> Completion | None:
+        """The completion kept under a key, or None; a line that cannot be read counts as absent."""
+        if key not in self._places:
+            return None
+        path, start, length = self._places[key]
+        with path.open("rb") as file:
+            file.seek(start)
+            line = file.read(length)
+        try:
+            row = json.loads(line)
+        except ValueError:
+            log.warning("%s: the line at byte %d is damaged; its generation is redone", path, start)
+            del self._places[key]
+            return None
+        return Completion(row["text"], row["finish"], row["prompt_tokens"], row["new_tokens"], row["stamp"])
+
+    def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
+        """Append a completion and hand it to the system at once, so that a killed process loses at most its line."""
+        row = {
+            "key": key,
+            "text": completion.text,
+            "finish": completion.finish,
+            "prompt_tokens": completion.prompt_tokens,
+            "new_tokens": completion.new_tokens,
+            "engine": identity,
+            "stamp": completion.stamp,
+        }
+        line = encode_line(row)
+        if self._out is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._out = (self.folder / f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl").open("xb")
+        start = self._out.tell()
+        self._out.write(line)
+        self._out.flush()
+        self._places[key] = (Path(self._out.name), start, len(line))
+
+    def close(self) -> None:
+        """Close this writer's file; the next `put` begins another."""
+        if self._out is not None:
+            self._out.close()
+            self._out = None
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether the bytes are one whole JSON value in UTF-8."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,171 @@
+"""A study: the cases, models and condition that a page's parameters ask for, and the records they come to."""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from nsh.cases import Case, case_hash, load_cases
+from nsh.declared import find_page
+from nsh.engines import Engine, ScriptedEngine, StoreEngine
+from nsh.models import ModelSpec, resolve
+from nsh.params import check, for_page
+from nsh.patterns import from_patterns
+from nsh.place import store_folder
+from nsh.records import from_outcomes, records_frame
+from nsh.released import load_released, released_dir
+from nsh.run import Job, Outcome, Tally, jobs, run
+from nsh.store import Store
+
+
+class Study:
+    """What a page computes on.
+
+    Parameters
+    ----------
+    slug : str
+        The page.
+    values : mapping
+        Checked parameters by name, as `nsh.params.for_page` gives them.
+
+    Attributes
+    ----------
+    tally : Tally
+        Calls generated and reused so far.
+    stamps : tuple of str
+        Engine, device and versions that made the records, each once.
+    """
+
+    def __init__(self, slug: str, values: Mapping[str, Any]):
+        self.slug = slug
+        self.values = dict(values)
+        self.tally = Tally()
+        self.stamps: tuple[str, ...] = ()
+
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The cases, validated."""
+        return load_cases(self.values["source"], self.values["n_cases"])
+
+    @cached_property
+    def models(self) -> list[ModelSpec]:
+        """The models to run; none where the page runs no model."""
+        return [resolve(model) for model in self.values.get("models", [])]
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Every voice of every case under the study's condition."""
+        return jobs(self.cases, self.values["condition"])
+
+    @cached_property
+    def chance(self) -> float:
+        """Expected accuracy (a proportion) of picking an option blindly: the mean of 1 / number of options."""
+        return sum(1 / len(case.options) for case in self.cases) / len(self.cases)
+
+    def engine(self, model: ModelSpec) -> Engine:
+        """The engine of a model; the `store` engine where $NSH_ENGINE says so, which never generates."""
+        dtype = self.values["dtype"]
+        if model.id.startswith("scripted"):
+            return ScriptedEngine(model.id)
+        if os.environ.get("NSH_ENGINE") == "store":
+            return StoreEngine(model.identity(dtype))
+        from nsh.transformers_engine import TransformersEngine
+
+        return TransformersEngine(model, dtype, self.values["batch_tokens"])
+
+    @cached_property
+    def records(self) -> pd.DataFrame:
+        """Records of the study's own run, generating what the store lacks; one model in memory at a time.
+
+        Raises
+        ------
+        EngineError
+            If a model cannot be loaded or a prompt does not fit.
+        MissingDataError
+            If a generation is missing and $NSH_ENGINE is `store`.
+        """
+        frames = [records_frame([])]
+        for model in self.models:
+            store = Store(store_folder())
+            outcomes, tally = run(self.jobs, self.engine(model), store, self.values["answer_only"])
+            store.close()
+            self.tally = Tally(self.tally.generated + tally.generated, self.tally.reused + tally.reused)
+            self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
+            frames.append(from_outcomes(outcomes, model.name))
+        return pd.concat(frames, ignore_index=True)
+
+    @cached_property
+    def real(self) -> pd.DataFrame:
+        """B1 of the seven released models: their released answers where found, else the packaged pattern counts.
+
+        Pattern counts hold, for each model, how many questions were right or wrong in which voices: enough for every
+        measure within a model, without the letters and without the link of a question across models.
+        """
+        folder = released_dir(self.values["released"])
+        if folder is not None:
+            return load_released(folder, conditions=("B1",))
+        frame = from_patterns()
+        return frame[frame["condition"] == "B1"].reset_index(drop=True)
+
+    @cached_property
+    def real_cases(self) -> list[Case]:
+        """The papers' 1,000 cases, or none where they are not on this machine."""
+        folder = released_dir(self.values["released"])
+        return load_cases(folder) if folder is not None else []
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """Billions of parameters of every model of the records, where known."""
+        names = dict.fromkeys([*self.real["model"], *(model.name for model in self.models)])
+        return {name: size for name in names if (size := resolve(name).parameters) is not None}
+
+    @cached_property
+    def data_hash(self) -> str:
+        """SHA-256 of all that the page computes on: cases, records of its run, and the papers' answers or cases."""
+        digest = hashlib.sha256(case_hash(self.cases).encode())
+        digest.update(case_hash(self.real_cases).encode())
+        for records in (self.records, self.real) if "models" in self.values else ():
+            digest.update(pd.util.hash_pandas_object(records.astype(str), index=False).to_numpy().tobytes())
+        return digest.hexdigest()
+
+    @property
+    def real_source(self) -> str:
+        """Where the records of the papers' models come from, in words."""
+        return {"released": "released per-question answers", "patterns": "packaged pattern counts"}[
+            self.real["source"].iloc[0]
+        ]
+
+
+def _stamp(outcome: Outcome) -> str:
+    """Engine, device and versions that made an answer."""
+    stamp = outcome.completions[-1].stamp
+    parts = [stamp.get(name) for name in ("engine", "device", "versions")]
+    return ", ".join(str(part) for part in parts if part)
+
+
+def open_page(slug: str, **values: Any) -> Study:
+    """Open the study of a page; the first line of every notebook after its parameters.
+
+    Parameters
+    ----------
+    slug : str
+        The page.
+    **values
+        Its parameters; each is checked, one not given has its default.
+
+    Raises
+    ------
+    ParameterError
+        If the page or a parameter is unknown, or a value has the wrong type or is outside its set.
+
+    Examples
+    --------
+    >>> open_page("voices-03-benchmark", n_cases=2).values["source"]
+    'samples'
+    """
+    page = find_page(slug)
+    checked = {name: check(name, value, f"page {slug}", page.parameters) for name, value in values.items()}
+    return Study(slug, for_page(page, checked))

