@@ -13,6 +13,7 @@ Two letters in one statement are ambiguous. A letter that belongs to a word ("C-
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from nsh.commitments import IS_BEST, LABEL, MORE, NEGATED, NOUN, SUPERLATIVE, last_commitment, words
@@ -20,17 +21,21 @@ from nsh.commitments import IS_BEST, LABEL, MORE, NEGATED, NOUN, SUPERLATIVE, la
 THINK = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 REFUSAL = re.compile(
     r"\bI(?: am|'m| must| do|,)?(?: really| simply)? (?:can't|cannot|can not|won't|unable|not able)\b"
-    r"|\bI(?: am|'m) (?:an AI|not a (?:doctor|medical))\b|\bas an? (?:[\w-]+ ){0,3}AI\b|\b(?:do not|don't) know\b",
+    r"|\bI(?: am|'m) (?:an AI|not a (?:doctor|medical))\b|\bas an? (?:[\w-]+ ){0,3}AI\b"
+    r"|(?:\bI |: ?|^)(?:do not|don't) know\b",
     re.IGNORECASE,
 )
 SENTENCE_END = re.compile(r"(?<=[.!?])\s(?=[A-Z(*\[])|\n")
 FAVORED = re.compile(rf"\b(?:{SUPERLATIVE})\b|{NOUN}", re.IGNORECASE)
 BEST_FOLLOWS = re.compile(rf"[^\w\n]{{0,4}}{IS_BEST}", re.IGNORECASE)
 BRACKETED = re.compile(
-    r"[(\[*$`]{1,4} ?(?:[Oo]ption |[Cc]hoice )?([A-J])(?= ?[)\]*$`:])|\b(?:[Oo]ption|[Cc]hoice) ([A-J])(?![^\W_]|['-]\w)"
+    r"[(\[*$`]{1,4} ?(?:[Oo]ption |[Cc]hoice )?([A-J])(?= ?[)\]*$`:])"
+    r"|\b(?:[Oo]ption|[Cc]hoice) ([A-J])(?![^\W_]|['-]\w)"
 )
 PAIR = re.compile(rf"(?:^|\b(?:[Ee]ither|[Bb]oth|[Bb]etween) )([A-J]){MORE.pattern}")
 LEAD_IN = re.compile(rf"^ (?:the )?(?:final |correct |best )?(?:{NOUN}) (?:is )?")
+CONTEXT = 300  # characters around a mention that may call it best
+LONGEST = 20_000  # characters; of a longer reply only the two ends are read
 
 
 class Reading(NamedTuple):
@@ -76,13 +81,10 @@ def parse_letter(
     reply, unfinished = _reply(text)
     if unfinished:
         return Reading(None, "truncated")
-    folded = {letter: words(_plain(option)) for letter, option in (options or {}).items()}
-    texts = {letter: option for letter, option in folded.items() if [*folded.values()].count(option) == 1}
-    refusal = None
+    texts = {letter: _folded(option) for letter, option in (options or {}).items()}
+    refusal = REFUSAL.search(reply)
     named = last_commitment(reply, letters, texts) or _option_alone(reply, texts)
-    if not named:
-        refusal = REFUSAL.search(reply)
-        named = _mentioned(reply[: refusal.start()] if refusal else reply, texts, finish == "length")
+    named = named or _mentioned(reply, texts, settled=not refusal and finish != "length")
     if len(named) == 1 and named <= {*letters}:
         return Reading(*named, "ok")
     if len(named) > 1:
@@ -95,9 +97,9 @@ def parse_letter(
 def published_letter(text: str, letters: str = "ABCD") -> str | None:
     """Read a reply as the papers' released files do: the first capital of the set that stands as a word of its own.
 
-    The papers take "the first pattern that yields a letter" and do not print the patterns. This single one gives the
-    released letter for every released B1, B2 and B3 answer (``facts`` §3.2; ``voices`` Appendix I), and so also reads
-    "C-section" as C.
+    The papers report how many replies yield a letter (``facts`` §3.2, Tables 5 and 6) and do not print how it is
+    found. This one pattern gives the released letter, or none, for each of the 36,000 B1, B2 and B3 answers of the
+    public repository that were compared; so it also reads "C-section" as C and "36.8°C" as C.
 
     Returns
     -------
@@ -113,6 +115,12 @@ def published_letter(text: str, letters: str = "ABCD") -> str | None:
     return found[1] if found else None
 
 
+@lru_cache(maxsize=8192)
+def _folded(option: str) -> str:
+    """Words of an option, read a million times in a run of the study."""
+    return words(_plain(option))
+
+
 def _plain(text: str) -> str:
     """Compatibility forms, apostrophes and runs of blanks made uniform."""
     text = unicodedata.normalize("NFKC", text).replace("’", "'")
@@ -121,13 +129,18 @@ def _plain(text: str) -> str:
 
 def _reply(text: str) -> tuple[str, bool]:
     """The text without its reasoning blocks, and whether it ends inside one."""
-    first, *rest = THINK.split(_plain(text))
+    first, *rest = THINK.split(text)
     kept, inside = [first], False
     for slash, piece in zip(rest[::2], rest[1::2], strict=True):
+        if slash and not inside:
+            kept.clear()  # a block without a beginning was opened by the prompt
         if slash:
-            kept = [*kept, piece] if inside else [piece]  # a block without a beginning was opened by the prompt
+            kept.append(piece)
         inside = not slash
-    return _plain("\n".join(kept)), inside
+    reply = "\n".join(kept).strip()
+    if len(reply) > LONGEST:
+        reply = "\n".join([reply[: LONGEST // 2].rsplit(None, 1)[0], reply[-LONGEST // 2 :].split(None, 1)[-1]])
+    return _plain(reply), inside
 
 
 def _option_alone(reply: str, texts: Mapping[str, str]) -> set[str]:
@@ -136,17 +149,17 @@ def _option_alone(reply: str, texts: Mapping[str, str]) -> set[str]:
     return {letter for letter, option in texts.items() if option in said and option.strip()}
 
 
-def _mentioned(reply: str, texts: Mapping[str, str], cut_off: bool) -> set[str]:
-    """Letters, else options, that sentences call best; else all those named, unless the only one is negated."""
+def _mentioned(reply: str, texts: Mapping[str, str], settled: bool) -> set[str]:
+    """Letters, else options, that sentences call best; in a settled reply else all named, bar a sole one negated."""
     sentences = SENTENCE_END.split(reply)
     by_letter = [(*found, s) for s in sentences for found in _letters_in(s)]
     by_text = [(*found, s) for s in sentences for found in _options_in(s, texts)]
     for mentions in (by_letter, by_text):
         if best := {letter for letter, lead, rest, _ in mentions if _is_best(lead, rest)}:
             return best
-    for mentions in () if cut_off else (by_letter, by_text if len(sentences) == 1 else []):
+    for mentions in (by_letter, by_text if len(sentences) == 1 else []) if settled else ():
         named = {letter for letter, *_ in mentions}
-        if len(named) > 1 or (named and not any(NEGATED.search(sentence) for *_, sentence in mentions)):
+        if len(named) > 1 or (named and not any(map(NEGATED.search, {sentence for *_, sentence in mentions}))):
             return named
     return set()
 
@@ -161,14 +174,15 @@ def _letters_in(sentence: str) -> Iterator[tuple[str, str, str]]:
     for pattern in (BRACKETED, LABEL, PAIR):
         for match in pattern.finditer(sentence):
             for letter in filter(None, match.groups()):
-                yield letter.upper(), sentence[: match.start()], sentence[match.end() :]
+                before = max(0, match.start() - CONTEXT)
+                yield letter.upper(), sentence[before : match.start()], sentence[match.end() : match.end() + CONTEXT]
 
 
 def _options_in(sentence: str, texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Options whose text a sentence holds, each with the folded text before and after; longer options first."""
     folded = words(sentence)
-    for letter, option in sorted(texts.items(), key=lambda item: -len(item[1])):
+    for option in sorted({*texts.values()}, key=len, reverse=True):
         before, found, after = folded.partition(option)
         if found and re.search(r"[^\W\d_]{3}", option):
-            yield letter, before + " ", " " + after
+            yield from ((letter, before + " ", " " + after) for letter, text in texts.items() if text == option)
             folded = folded.replace(option, " | ")

@@ -12,18 +12,19 @@ from pathlib import Path
 
 from nsh.errors import BuildError
 
-# what is copied: glob below node_modules/ -> folder below the vendored tree
+# what is copied: glob below node_modules/ -> folders below the vendored tree
 WANTED = {
-    "mathjax/es5/tex-mml-chtml.js": "mathjax",
-    "mathjax/es5/output/chtml/fonts/woff-v2/*.woff": "mathjax/output/chtml/fonts/woff-v2",
-    "mathjax/es5/input/tex/extensions/*.js": "mathjax/input/tex/extensions",
-    "mathjax/LICENSE": "mathjax",
-    "requirejs/require.js": "require",
-    "@jupyter-widgets/html-manager/dist/embed-amd.js": "npm/@jupyter-widgets/html-manager/dist",
-    "@jupyter-widgets/html-manager/dist/*.woff2": "npm/@jupyter-widgets",
-    "thebe/lib/*.js": "thebe",
-    "thebe/lib/*.txt": "thebe",
-    "thebe/lib/thebe.css": "thebe",
+    "mathjax/es5/tex-mml-chtml.js": ("mathjax",),
+    "mathjax/es5/output/chtml/fonts/woff-v2/*.woff": ("mathjax/output/chtml/fonts/woff-v2",),
+    "mathjax/es5/input/tex/extensions/*.js": ("mathjax/input/tex/extensions",),
+    "mathjax/LICENSE": ("mathjax",),
+    "requirejs/require.js": ("require",),
+    "@jupyter-widgets/html-manager/dist/embed-amd.js": ("npm/@jupyter-widgets/html-manager/dist",),
+    # the icons: the two style sheets in the bundle look for them in different folders
+    "@jupyter-widgets/html-manager/dist/*.woff2": ("npm/@jupyter-widgets", "npm/@jupyter-widgets/html-manager/dist"),
+    "thebe/lib/*.js": ("thebe",),
+    "thebe/lib/*.txt": ("thebe",),
+    "thebe/lib/thebe.css": ("thebe",),
 }
 # thebe fetches require.js from a content delivery network; live.js sets the variable to the local copy
 THEBE_URL = '"https://cdnjs.cloudflare.com/ajax/libs/require.js/2.3.6/require.min.js"'
@@ -62,8 +63,9 @@ def vendor(root: Path) -> Path:
         packages = fetch(root) / "node_modules"
         half = done.with_suffix(".part")
         shutil.rmtree(half, ignore_errors=True)
-        for pattern, folder in WANTED.items():
-            _copy(packages, pattern, half / folder)
+        for pattern, folders in WANTED.items():
+            for folder in folders:
+                _copy(packages, pattern, half / folder)
         localize(half / "thebe" / "index.js")
         half.replace(done)
     return done

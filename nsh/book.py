@@ -1,4 +1,4 @@
-"""The HTML half of the build: the stage (prose, viewers, executed notebooks) goes through Jupyter Book and is checked."""
+"""The HTML half of the build: prose, viewers and executed notebooks go through Jupyter Book; the result is checked."""
 
 import html
 import re
@@ -100,7 +100,7 @@ def check_notebooks(pages: Collection[str], executed: Collection[str], stage: Pa
 
 
 def write_index(config: Path, index: Path, first: str) -> None:
-    """Replace Jupyter Book's bare redirect by one that is a page: title, link and disclaimer, from the configuration."""
+    """Replace Jupyter Book's bare redirect by a page: title, link and disclaimer, from the configuration."""
     told = yaml.safe_load(config.read_text(encoding="utf-8"))
     title, disclaimer = html.escape(told["title"]), html.escape(told["html"]["announcement"])
     index.write_text(

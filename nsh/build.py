@@ -13,9 +13,10 @@ from typing import Any
 from nsh.declared import find_page, pages
 from nsh.errors import BuildError, NshError
 from nsh.execute import execute
+from nsh.models import ModelSpec
 from nsh.params import for_page
 from nsh.place import root, store_folder
-from nsh.run import Job, Tally, run
+from nsh.runner import Tally, run
 from nsh.store import Store
 from nsh.study import Study
 
@@ -47,15 +48,17 @@ def checkout() -> Path:
 
 def generate(studies: Iterable[Study]) -> Tally:
     """Generate all that the studies need and the store lacks, one model in memory at a time."""
-    plan: dict[tuple[Any, ...], tuple[Study, dict[Job, None]]] = {}
+    plan: dict[tuple[str, ...], list[tuple[Study, ModelSpec]]] = {}
     for study in studies:
         for model in study.models:
-            run_values = (model, *(study.values[name] for name in ("dtype", "batch_tokens", "answer_only")))
-            plan.setdefault(run_values, (study, {}))[1].update(dict.fromkeys(study.jobs))
+            ways = [str(study.values[name]) for name in ("dtype", "batch_tokens", "answer_only")]
+            plan.setdefault((model.id, *ways), []).append((study, model))
     total = Tally()
-    for (model, _, _, answer_only), (study, todo) in plan.items():
+    for alike in plan.values():
+        study, model = alike[0]
         store = Store(store_folder())
-        _, tally = run(todo, study.engine(model), store, answer_only)
+        todo = [job for other, _ in alike for job in other.jobs]
+        _, tally = run(todo, study.engine(model), store, study.values["answer_only"])
         store.close()
         total = Tally(total.generated + tally.generated, total.reused + tally.reused)
     return total

@@ -27,8 +27,9 @@ def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> li
     Parameters
     ----------
     source : str or pathlib.Path
-        "samples" (packaged, written for this project), "released" (the papers' 1,000 cases), the path of a .jsonl,
-        .csv or .parquet file, or "hf:ORGANIZATION/DATASET", "hf:ORGANIZATION/DATASET@REVISION" or "hf:FOLDER".
+        "samples" (packaged, written for this project), "released" (the papers' 1,000 cases) or the folder that holds
+        them, the path of a .jsonl, .csv or .parquet file, or "hf:ORGANIZATION/DATASET",
+        "hf:ORGANIZATION/DATASET@REVISION" or "hf:FOLDER".
     n_cases : int, optional
         Keep the first n cases; all by default.
 
@@ -147,7 +148,7 @@ def _rows(source: str | Path) -> list[Row]:
         return read_released(released_dir("require"))
     if source.startswith("hf:"):
         return read_hub(source)
-    return read_file(source)
+    return read_released(Path(source)) if Path(source).is_dir() else read_file(source)
 
 
 def _validated(rows: Sequence[Row], source: str | Path) -> list[Case]:

@@ -43,7 +43,9 @@ def main() -> None:
         sys.exit(error.exit_code)
 
 
-def _values(params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+def _values(
+    params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None
+) -> dict[str, Any]:
     """The parameters of a file, then those of the command line, all checked before anything is loaded."""
     from nsh.params import load_file, parse_assignment
 
@@ -137,7 +139,7 @@ def records(
 def _studies(
     params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
 ) -> list[Any]:
-    """One study per condition, from a file, the command line's parameters, and the models and conditions named there."""
+    """One study per condition, from a file, the command line's parameters, and its models and conditions."""
     from nsh.params import check
 
     values = _values(params_file, overrides)

@@ -10,10 +10,16 @@ from collections.abc import Mapping
 NOUN = "answer(?:[_ ]letter)?|antwort|respuesta|réponse|risposta|resposta|ответ|答案|正解"
 SUPERLATIVE = (
     "best|correct|next step|of choice|"
-    "most (?:likely|appropriate|suitable|probable|relevant|consistent|effective|accurate)"
+    "most (?:likely|appropriate|suitable|probable|relevant|consistent|effective|accurate|helpful|useful)"
 )
 IS_BEST = r"(?:is|are|would be|must be|seems) (?:the )?(?:right|answer|best|correct|most (?:likely|appropriate))\b"
 JOIN = "because|since|as|due|given|based|which|and|or|but|not|rather|from|for|in|weil|porque"
+SPECIES = (  # "C. difficile" begins with no answer letter
+    "fumigatus|flavus|baumannii|lumbricoides|israelii|duodenale|burgdorferi|cereus|anthracis|pertussis|henselae|fragilis"
+    "|abortus|dermatitidis|microti|diff|difficile|trachomatis|albicans|botulinum|perfringens|tetani|jejuni|neoformans"
+    "|immitis|diphtheriae|psittaci|pneumoniae|burnetii|latum|coli|histolytica|faecalis|granulosus|vermicularis"
+    "|tularensis|lamblia|vaginalis|pylori|influenzae|ducreyi|capsulatum"
+)
 EDGE = r"(?:[^\w\n]|_)"  # punctuation or a blank, within the line
 WRAP = r"[\s:,=*_\"'`$()\[\]{}<>#\\–—-]"  # what may stand between a statement and its letter
 TOKEN = r"([A-Ja-j])(?![^\W_])"
@@ -29,7 +35,9 @@ STATEMENT = re.compile(
         (?:\b(?:option|choice|answer|letter)\b {WRAP}{{0,6}})? (?:\\[a-z]+\{{)? (?P<letter>{TOKEN})""",
     re.IGNORECASE | re.VERBOSE,
 )
-DISOWNED = re.compile(r"(?i:\b(?:incorrect|wrong|another|other|one)|(?:n't|not) (?:think|believe)(?: that)?)(?: the)? $")
+DISOWNED = re.compile(
+    r"(?i:\b(?:incorrect|wrong|another|other|one)|(?:n't|not) (?:think|believe)(?: that)?)(?: the)? $"
+)
 NEGATED = re.compile(
     r"\b(?:not|cannot|never|neither|nor|unlikely|less likely|incorrect|wrong|rather than|instead of|ruled? out"
     r"|avoid|stop|discontinue)\b|n't\b",
@@ -51,12 +59,15 @@ LONE = re.compile(
 )
 OPENING = re.compile(rf"{EDGE}{{0,12}}(?:(?:option|choice) )?{TOKEN}", re.IGNORECASE)
 LABEL = re.compile(
-    rf"^{EDGE}{{0,12}}(?i:option |choice )?(?P<line>[A-J])(?=[)\].:*])|(?<=\s)(?P<run>[A-J])(?=:\s)", re.MULTILINE
+    rf"^{EDGE}{{0,12}}(?i:option |choice )?(?P<line>[A-J])(?=[)\]:*]|\.(?! (?:{SPECIES})\b)|$)"
+    r"|(?<=\s)(?P<run>[A-J])(?=:\s)",
+    re.MULTILINE,
 )
 STANDS = re.compile(
     rf"""\w (?!['-]\w)                             # not C-section, I'm
             (?!\.\w\.)                             # not D.C.
-            (?!\.?[ ](?!(?:{JOIN})\b)[a-z\d])      # not C. difficile, B cell, a vessel
+            (?!\.[ ](?:{SPECIES})\b)               # not C. difficile
+            (?![ ](?!(?:{JOIN})\b)[a-z\d])         # not B cell, a vessel
             (?!(?<=[AaIi])[ ][A-Z])                # not A CT scan
             (?!(?<=[Ii])[ ]?,)                     # not I, an assistant""",
     re.VERBOSE,

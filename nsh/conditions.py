@@ -1,7 +1,7 @@
 """The prompting conditions of the papers, each a short generator that reads like its sentence in the paper.
 
 A condition yields a `Call`, is sent back the `Completion`, and returns an `Answer`. It knows nothing of batches,
-stores or engines; `nsh.run` drives thousands of such generators at once.
+stores or engines; `nsh.runner` drives thousands of such generators at once.
 """
 
 from collections.abc import Callable, Generator

@@ -90,13 +90,17 @@ def check_source(source: Path, values: Mapping[str, Any]) -> None:
 
 
 def promote(notebook: Any, slug: str, folder: Path) -> Path:
-    """Pass an executed notebook through the gate, fold its parameter cells, and put it on the stage in one step."""
+    """Pass an executed notebook through the gate, fold its parameter cells, hand each figure's text alternative to the
+    book, and put the notebook on the stage in one step."""
     import nbformat
 
     from nsh.gate import check_executed
 
     check_executed(notebook, slug)
     for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            if alt := output.get("metadata", {}).get("image/svg+xml", {}).get("alt"):
+                cell.metadata.setdefault("mystnb", {})["image"] = {"alt": alt}
         tags = cell.metadata.get("tags", [])
         for tag in set(tags) & set(FOLDED):
             cell.metadata["tags"] = [*tags, "hide-input"]

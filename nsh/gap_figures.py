@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -34,7 +33,7 @@ def accuracy_penalty(
     reference : str
         The voice that the others are compared with.
     published : pandas.DataFrame, optional
-        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.published.by_voice` returns them.
+        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.printed.by_voice` returns them.
     note : str
         Printed below the figure.
 
@@ -111,7 +110,7 @@ def nag_intervals(anchoring: pd.DataFrame, *, published: Mapping[str, float] | N
     anchoring : pandas.DataFrame
         One row per model: `model`, `nag`, `nag_lo`, `nag_hi`, `null_p95` (proportions), `note`; one condition.
     published : mapping, optional
-        Model -> printed NAG (proportion), as `nsh.published.numbers` returns it.
+        Model -> printed NAG (proportion), as `nsh.printed.numbers` returns it.
     note : str
         Printed below the figure.
 
@@ -137,9 +136,9 @@ def nag_intervals(anchoring: pd.DataFrame, *, published: Mapping[str, float] | N
     if published is not None:
         axes.plot(100 * pd.Series(published).reindex(anchoring.index), rows, linestyle="none", **hollow())
         entries.insert(0, entry("as printed", **hollow()))
-    cells = points(nag["nag"], anchoring.get("note"))
-    for row in np.flatnonzero(nag["nag"].notna()):
-        cells[row] += " [{}, {}]".format(*points(nag.iloc[row][columns[1:]]))
+    whole = [points(nag[column], anchoring.get("note")) for column in columns]
+    known = nag["nag"].notna()
+    cells = [f"{value} [{lo}, {hi}]" if drawn else value for drawn, value, lo, hi in zip(known, *whole, strict=True)]
     texts = {"NAG [95% interval]": cells}
     text_columns(axes, texts)
     what = "Narrative Anchoring Gap (percentage points)"

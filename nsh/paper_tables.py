@@ -1,13 +1,13 @@
-"""The papers' tables from records: the same rows and columns, under the names that `nsh.published` uses."""
+"""The papers' tables from records: the same rows and columns, under the names that `nsh.printed` uses."""
 
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from nsh.accuracy import OVERALL, accuracy
+from nsh.accuracies import OVERALL, accuracy
 from nsh.agreement import kappa, mcnemar
-from nsh.anchoring import anchoring
 from nsh.cases import Case
+from nsh.gaps import anchoring
 from nsh.pooled import pooled_effect, size_correlation
 from nsh.retellings import describe_retellings
 
@@ -52,7 +52,7 @@ def facts_table3(records: pd.DataFrame, reference: str = "clinical", **resamplin
     reference : str
         The unmarked voice.
     **resampling
-        `resamples`, `permutations` and `seed` of `nsh.anchoring.anchoring`, which also gives the intervals.
+        `resamples`, `permutations` and `seed` of `nsh.gaps.anchoring`, which also gives the intervals.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def voices_section5(
     reference : str
         The unmarked voice.
     **resampling
-        `resamples`, `permutations` and `seed` of `nsh.anchoring.anchoring`.
+        `resamples`, `permutations` and `seed` of `nsh.gaps.anchoring`.
 
     Returns
     -------

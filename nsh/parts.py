@@ -2,13 +2,29 @@
 
 import pandas as pd
 
-from nsh.accuracy import OVERALL, accuracy
-from nsh.compare import compare
-from nsh.paper_tables import voices_table1
-from nsh.published import number, published
+from nsh.accuracies import accuracy
+from nsh.agreement import mcnemar
+from nsh.comparison import compare
+from nsh.drawing import Drawing
+from nsh.gaps import anchoring
+from nsh.paper_tables import facts_table3, voices_table1
+from nsh.printed import published
 from nsh.study import Study
 from nsh.tables import Block, beside, callout, table
+from nsh.voice_figures import voice_accuracy
 
+NOT_RUN = callout("No model was run: models = [].")
+INTERVALS = {
+    "gap_lo": "gap, low",
+    "gap_hi": "gap, high",
+    "nag": "NAG",
+    "nag_lo": "NAG, low",
+    "nag_hi": "NAG, high",
+    "omr": "OMR",
+    "worst_voice": "worst voice",
+    "null_mean": "null, mean",
+    "null_p95": "null, 95th percentile",
+}
 SAMPLES = (
     "The packaged samples were written for this project: for teaching only, no benchmark, not reviewed by a clinician."
 )
@@ -33,7 +49,7 @@ def chance_note(study: Study) -> str:
     A model is at chance level when the 95% Wilson interval of its accuracy over all answers holds the expected
     accuracy of blind picking.
     """
-    overall = accuracy(study.records).query("voice == @OVERALL")
+    overall = accuracy(study.records).query("voice == 'overall'")
     notes = [
         f"{row.model} is at chance level: accuracy {row.accuracy:.2f} [{row.lo:.2f}, {row.hi:.2f}], "
         f"blind picking {study.chance:.2f}."
@@ -48,10 +64,55 @@ def chance_note(study: Study) -> str:
 def caution(study: Study) -> Block:
     """A box before the run's own numbers: what they can and cannot show."""
     if not study.models:
-        return callout("No model was run: models = [].")
+        return NOT_RUN
     note = chance_note(study)
     advice = "Its numbers show how the machinery works; they are no finding." if note else "A run, not a replication."
     return callout(f"{note} {advice}".strip(), "warning" if note else "note")
+
+
+def own_accuracy(study: Study) -> Drawing | Block:
+    """Accuracy per voice of the run's own models, with the chance level and what must not be read into it."""
+    if study.records.empty:
+        return NOT_RUN
+    drawn = voice_accuracy(accuracy(study.records), chance=study.chance, note=chance_note(study))
+    return Drawing(drawn)
+
+
+def own_gaps(study: Study) -> Block:
+    """Gap and NAG of the run's own models with their intervals."""
+    if study.records.empty:
+        return NOT_RUN
+    caption = "Gap and NAG of the models of this run, as proportions, with 95% intervals and the null"
+    return table(anchoring(study.records, **study.draws), caption, labels=INTERVALS)
+
+
+def own_table3(study: Study) -> Block:
+    """`facts` Table 3 for the run's own models."""
+    if study.records.empty:
+        return NOT_RUN
+    return table(facts_table3(study.records, **study.draws), "Table 3 for the models of this run", labels=INTERVALS)
+
+
+def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
+    """McNemar's test of the reference voice against each marked voice, after both corrections of `voices` §5."""
+    tests = mcnemar(records, reference).query("voice_a == @reference")
+    labels = {
+        "model": "model",
+        "voice_b": "against",
+        "b": f"right in {reference} only",
+        "c": "right in the other only",
+        "p_chi2": "p",
+        "significant_model": "significant, 3 pairs a model",
+        "significant_reference": f"significant, all {len(tests)}",
+        "note": "note",
+    }
+    return table(
+        tests[list(labels)],
+        f"McNemar tests of the {reference} voice against each marked voice",
+        formats={"p_chi2": ".2g"},
+        labels=labels,
+        row_headers=2,
+    )
 
 
 def released_table1(study: Study) -> Block:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from nsh.errors import ParameterError
-from nsh.published import published
+from nsh.printed import published
 from nsh.records import records_frame
 from nsh.voices import known_voices
 

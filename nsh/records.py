@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from nsh.errors import DataError, ParameterError
-from nsh.run import Outcome
+from nsh.runner import Outcome
 
 DTYPES = {
     "model": "object",

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
@@ -37,7 +36,7 @@ def size_scatter(
     sizes : mapping
         Model -> parameters in billions. Models without a size are named below the figure, not drawn.
     correlation : object with `r`, `lo`, `hi`, `p`, `n`, optional
-        As `nsh.anchoring.size_correlation` returns it; written above the axes.
+        As `nsh.pooled.size_correlation` returns it; written above the axes.
     label : str
         Label of the vertical axis.
     note : str
@@ -97,23 +96,31 @@ def _name_points(axes: Axes, sizes: np.ndarray, values: pd.Series) -> None:
     axes.figure.draw_without_rendering()
     centers = axes.transData.transform(np.column_stack([sizes, values]))
     taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in centers]
-    for center, name in zip(zip(sizes, values, strict=True), values.index, strict=True):
-        trials = [_name(axes, name, center, side, distance) for distance in DISTANCES for side in SIDES]
-        boxes = [trial.get_window_extent().padded(2) for trial in trials]
+    places = [(side, distance) for distance in DISTANCES for side in SIDES]
+    for point, center, name in zip(zip(sizes, values, strict=True), centers, values.index, strict=True):
+        trial = axes.annotate(name, point)
+        extent, scale = trial.get_window_extent(), axes.figure.dpi / 72
+        trial.remove()
+        boxes = [_box(center, side, distance * scale, extent) for side, distance in places]
         costs = [_covered(box, taken) + box.width * box.height - _covered(box, [axes.bbox]) for box in boxes]
         best = int(np.argmin(np.round(costs)))
         taken.append(boxes[best])
-        for trial in trials[:best] + trials[best + 1 :]:
-            trial.remove()
+        _name(axes, name, point, *places[best])
 
 
-def _name(axes: Axes, name: str, center: tuple[float, float], side: tuple[int, int], distance: float) -> Annotation:
-    """A name on one side of its point, tied to it by a line where it stands apart."""
+def _box(center: np.ndarray, side: tuple[int, int], distance: float, extent: Bbox) -> Bbox:
+    """Where a text of that extent would stand on one side of a point, in pixels, with two pixels of air."""
+    size = np.array(extent.size)
+    corner = center + np.array(side) * distance + size * (np.array(side) - 1) / 2
+    return Bbox.from_bounds(*corner, *size).padded(2)
+
+
+def _name(axes: Axes, name: str, point: tuple[float, float], side: tuple[int, int], distance: float) -> None:
+    """Write a name on one side of its point, tied to it by a line where it stands apart."""
     offset = (side[0] * distance, side[1] * distance)
     line = {"arrowstyle": "-", "color": GRAY, "linewidth": 0.6, "shrinkB": 3} if distance > DISTANCES[0] else None
-    text = axes.annotate(name, center, offset, textcoords="offset points", arrowprops=line)
+    text = axes.annotate(name, point, offset, textcoords="offset points", arrowprops=line)
     text.set(ha=("center", "left", "right")[side[0]], va=("center", "bottom", "top")[side[1]], in_layout=False)
-    return text
 
 
 def _covered(box: Bbox, others: list[Bbox]) -> float:

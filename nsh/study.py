@@ -17,7 +17,7 @@ from nsh.patterns import from_patterns
 from nsh.place import store_folder
 from nsh.records import from_outcomes, records_frame
 from nsh.released import load_released, released_dir
-from nsh.run import Job, Outcome, Tally, jobs, run
+from nsh.runner import Job, Outcome, Tally, jobs, run
 from nsh.store import Store
 
 
@@ -65,6 +65,11 @@ class Study:
         """Expected accuracy (a proportion) of picking an option blindly: the mean of 1 / number of options."""
         return sum(1 / len(case.options) for case in self.cases) / len(self.cases)
 
+    @property
+    def draws(self) -> dict[str, int]:
+        """Resamples and seed, as the statistics take them."""
+        return {name: self.values[name] for name in ("resamples", "seed")}
+
     def engine(self, model: ModelSpec) -> Engine:
         """The engine of a model; the `store` engine where $NSH_ENGINE says so, which never generates."""
         dtype = self.values["dtype"]
@@ -105,16 +110,14 @@ class Study:
         measure within a model, without the letters and without the link of a question across models.
         """
         folder = released_dir(self.values["released"])
-        if folder is not None:
-            return load_released(folder, conditions=("B1",))
-        frame = from_patterns()
-        return frame[frame["condition"] == "B1"].reset_index(drop=True)
+        records = load_released(folder, ["B1"]) if folder else records_frame([])
+        return from_patterns(["B1"]) if records.empty else records
 
     @cached_property
     def real_cases(self) -> list[Case]:
         """The papers' 1,000 cases, or none where they are not on this machine."""
         folder = released_dir(self.values["released"])
-        return load_cases(folder) if folder is not None else []
+        return load_cases(folder) if folder else []
 
     @cached_property
     def sizes(self) -> dict[str, float]:
@@ -134,9 +137,8 @@ class Study:
     @property
     def real_source(self) -> str:
         """Where the records of the papers' models come from, in words."""
-        return {"released": "released per-question answers", "patterns": "packaged pattern counts"}[
-            self.real["source"].iloc[0]
-        ]
+        names = {"released": "released per-question answers", "patterns": "packaged pattern counts"}
+        return names[self.real["source"].iloc[0]]
 
 
 def _stamp(outcome: Outcome) -> str:

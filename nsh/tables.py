@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from nsh.errors import ParameterError
-from nsh.published import decimals
+from nsh.printed import decimals
 
 NO_MATH = "tex2jax_ignore mathjax_ignore"  # keeps a dollar sign a dollar sign
 CALLOUTS = ("note", "important", "warning")
@@ -42,7 +42,7 @@ def missing_text(note: str | None) -> str:
     ('undefined', 'n = 0', 'not computed')
     """
     note = "" if note is None or pd.isna(note) else str(note)
-    return next((word for word in ("undefined", "n = 0") if note.startswith(word)), "not computed")
+    return next((word for word in ("n = 0", "undefined") if word in note), "not computed")
 
 
 def format_cell(value: Any, spec: str | None = None, note: str | None = "") -> str:
@@ -115,7 +115,7 @@ def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | 
     Parameters
     ----------
     compared : pandas.DataFrame
-        As `nsh.compare.compare` returns it.
+        As `nsh.comparison.compare` returns it.
     caption, labels
         As in `table`.
 
@@ -151,8 +151,7 @@ def _pair(record: Mapping[str, Any] | None) -> tuple[str, str, str]:
         ours = missing_text("")
         return _cell(ours) + _cell(printed), ours, printed
     mark, meaning = MARKS[bool(record["equal"])]
-    bound = record["equal"] and printed.startswith("<")
-    ours = printed if bound else format(record["ours"], f"z.{decimals(printed)}f")
+    ours = printed if record["equal"] and printed.startswith("<") else f"{record['ours']:z.{decimals(printed)}f}"
     seen = f'<span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
     return _cell(ours) + _cell(printed, after=f" {seen}"), ours, f"{printed} {mark}"
 

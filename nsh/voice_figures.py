@@ -34,7 +34,7 @@ def voice_accuracy(
     chance : float, optional
         Accuracy of guessing, one over the number of options, drawn as a dashed line.
     published : pandas.DataFrame, optional
-        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.published.by_voice` returns them.
+        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.printed.by_voice` returns them.
     note : str
         Printed below the figure.
 
@@ -74,7 +74,7 @@ def kappa_dots(kappa: pd.DataFrame, *, published: pd.DataFrame | None = None, no
         One row per model and pair: `model`, `voice_a`, `voice_b`, `kappa`, `note`; one condition. A marker has the
         colors of both its voices.
     published : pandas.DataFrame, optional
-        Printed values: `model`, `voice_a`, `voice_b`, `value`, as `nsh.published.by_voice` returns them.
+        Printed values: `model`, `voice_a`, `voice_b`, `value`, as `nsh.printed.by_voice` returns them.
     note : str
         Printed below the figure.
 
@@ -129,7 +129,10 @@ def _series(frame: pd.DataFrame, published: pd.DataFrame | None, value: str, loo
         for model, height in zip(models, heights, strict=True):
             values[model].append(f"{style['label']} {format_cell(part.at[model, value], None, notes[model])}")
             if pd.isna(part.at[model, value]):
-                text, place = f"{style['label']}: {missing_text(notes[model])}", {"va": "center", "backgroundcolor": "white"}
+                text, place = (
+                    f"{style['label']}: {missing_text(notes[model])}",
+                    {"va": "center", "backgroundcolor": "white"},
+                )
                 axes.annotate(text, (0, height), (4, 0), ("axes fraction", "data"), "offset points", **place)
     entries = [entry(**style) for style in looks.values()] + [entry("as printed", **hollow())] * (published is not None)
     return figure, axes, entries, {model: ", ".join(texts) for model, texts in values.items()}

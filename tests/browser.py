@@ -22,7 +22,8 @@ NETWORK = re.compile(r"^(https?|wss?):")
 # everything a page draws late: widgets, images further down, mathematics, fonts
 SETTLED = """async () => {
   const views = [...document.querySelectorAll('script[type="application/vnd.jupyter.widget-view+json"]')];
-  for (let tries = 0; tries < 200 && views.some((view) => !view.parentElement.querySelector('.widget-subarea')); tries++)
+  const waiting = () => views.some((view) => !view.parentElement.querySelector('.widget-subarea'));
+  for (let tries = 0; tries < 200 && waiting(); tries++)
     await new Promise((resolve) => setTimeout(resolve, 50));
   await Promise.all([...document.images].map((image) => image.decode().catch(() => null)));
   if (window.MathJax && MathJax.startup) await MathJax.startup.promise;
@@ -70,4 +71,6 @@ def visit(browser: Browser, file: Path, width: int = 1280, scheme: str = "light"
 
 def html_pages(html: Path) -> list[Path]:
     """Every page of a built book, but for the theme's own fragments and `index.html`, which sends the reader on."""
-    return sorted(file for file in html.rglob("*.html") if file.relative_to(html).parts[0] not in ("_static", "index.html"))
+    return sorted(
+        file for file in html.rglob("*.html") if file.relative_to(html).parts[0] not in ("_static", "index.html")
+    )

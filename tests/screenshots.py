@@ -1,6 +1,6 @@
 """Take a picture of every page of the built book, at phone and laptop width, in light and dark mode.
 
-    python tests/screenshots.py OUTDIR [HTML FOLDER, default _build/html]
+python tests/screenshots.py OUTDIR [HTML FOLDER, default _build/html]
 """
 
 import shutil

@@ -12,7 +12,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from nsh.agreement import kappa, mcnemar
 from nsh.errors import ParameterError
 from nsh.patterns import from_patterns
-from nsh.published import by_voice
+from nsh.printed import by_voice
 
 pytestmark = pytest.mark.filterwarnings("error")
 

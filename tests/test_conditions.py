@@ -1,7 +1,7 @@
 """The bytes that each condition sends, pinned on one case."""
 
 import pytest
-from fabricated import make_cases
+from made_cases import make_cases
 
 from nsh import prompts
 from nsh.conditions import CONDITIONS

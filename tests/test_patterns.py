@@ -7,7 +7,7 @@ import pytest
 from nsh.errors import ParameterError
 from nsh.matrix import voice_matrices
 from nsh.patterns import from_patterns
-from nsh.published import published
+from nsh.printed import published
 from nsh.records import COLUMNS
 
 pytestmark = pytest.mark.filterwarnings("error")

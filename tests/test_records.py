@@ -2,12 +2,12 @@
 
 import pandas as pd
 import pytest
-from fabricated import make_cases
+from made_cases import make_cases
 
 from nsh.engines import ScriptedEngine
 from nsh.errors import DataError, ParameterError
 from nsh.records import COLUMNS, STATUSES, from_outcomes, records_frame, write_records
-from nsh.run import jobs, run
+from nsh.runner import jobs, run
 from nsh.store import Store
 
 ROW = {"model": "m", "condition": "direct", "case": "007", "voice": "clinical", "correct": True}

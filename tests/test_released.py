@@ -9,7 +9,7 @@ import pytest
 
 from nsh import pull as pull_module
 from nsh.errors import DataError, ParameterError
-from nsh.published import published
+from nsh.printed import published
 from nsh.records import COLUMNS
 from nsh.released import CONDITIONS, MODELS, load_released, released_status, result_file
 
@@ -158,7 +158,7 @@ def test_every_listed_file_of_the_released_folder_is_right(released):
     states = released_status(released).set_index("file")["state"]
     assert (states == "present").sum() == 35
     assert set(states) == {"present", "not offered"}
-    assert (states == "not offered").sum() == 9  # of 21 result files; 12 are no larger than 4 MiB
+    assert (states == "not offered").sum() == 9  # of the 21 result files of 7 models and 3 conditions, 12 are listed
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fabricated import make_cases
+from made_cases import make_cases
 
 from nsh.engines import Call, Completion, ScriptedEngine
 from nsh.records import from_outcomes
-from nsh.run import jobs, run
+from nsh.runner import jobs, run
 from nsh.store import Store, key_of
 
 CALL = Call((("user", "Which?"),), 16)
@@ -140,9 +140,9 @@ def test_two_processes_lose_and_tear_nothing(tmp_path):
 KILLED = """
 import sys, time
 sys.path.insert(0, {tests!r})
-from fabricated import make_cases
+from made_cases import make_cases
 from nsh.engines import ScriptedEngine
-from nsh.run import jobs, run
+from nsh.runner import jobs, run
 from nsh.store import Store
 
 def reply(call):

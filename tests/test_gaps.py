@@ -9,10 +9,10 @@ import pytest
 from fabricated import fabricated, random_answers
 from scipy import stats
 
-from nsh.anchoring import anchoring, permuted_means, resampled_means
 from nsh.errors import DataError, ParameterError
+from nsh.gaps import anchoring, permuted_means, resampled_means
 from nsh.patterns import from_patterns
-from nsh.published import published
+from nsh.printed import published
 
 pytestmark = pytest.mark.filterwarnings("error")
 

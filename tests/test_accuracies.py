@@ -7,10 +7,10 @@ import pytest
 from fabricated import fabricated, from_letters
 from statsmodels.stats.proportion import proportion_confint
 
-from nsh.accuracy import accuracy, wilson
+from nsh.accuracies import accuracy, wilson
 from nsh.errors import DataError, ParameterError
 from nsh.patterns import from_patterns
-from nsh.published import published
+from nsh.printed import published
 
 pytestmark = pytest.mark.filterwarnings("error")
 

@@ -31,7 +31,7 @@ def anchoring(
     records: pd.DataFrame,
     reference: str = "clinical",
     resamples: int = 2000,
-    permutations: int = 2000,
+    permutations: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
     """Accuracy lost in the marked voices, per model and condition.
@@ -47,7 +47,7 @@ def anchoring(
     reference : str
         The unmarked voice; all other voices of the records are marked.
     resamples, permutations : int
-        Bootstrap resamples of questions, and permutations for the null.
+        Bootstrap resamples of questions, and permutations for the null (as many unless given).
     seed : int
         Each model and condition draws from its own generator, made of the seed and their names, so a number depends
         neither on the order of the rows nor on the other models.
@@ -77,6 +77,7 @@ def anchoring(
     >>> print(f"gap {first.gap:.4f}, NAG {first.nag:.4f}, worst voice {first.worst_voice}")
     gap 0.1310, NAG 0.1510, worst voice cultural
     """
+    permutations = resamples if permutations is None else permutations
     for name, number in (("resamples", resamples), ("permutations", permutations)):
         if number < 1:
             raise ParameterError(f"{name} = {number}: a whole number of at least 1 is expected")

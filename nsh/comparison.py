@@ -7,7 +7,7 @@ from numbers import Real
 import pandas as pd
 
 from nsh.errors import DataError, ParameterError
-from nsh.published import decimals, number, published
+from nsh.printed import decimals, number, published
 
 FLOAT_NOISE = 1e-9  # far below any printed digit, far above the rounding error of a float
 

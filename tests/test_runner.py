@@ -1,11 +1,11 @@
 """The runner: each distinct call once, rounds of calls, results in order."""
 
 import pytest
-from fabricated import make_cases
+from made_cases import make_cases
 
 from nsh.engines import Completion, ScriptedEngine, StoreEngine
 from nsh.errors import MissingDataError
-from nsh.run import Job, jobs, run
+from nsh.runner import Job, jobs, run
 from nsh.store import Store
 
 

