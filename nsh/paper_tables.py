@@ -16,6 +16,16 @@ TABLE1 = {
     "numeric_age": "explicit_numeric_age_pct",
     "superset": "original_verbatim_pct",
 }
+TABLE1_LABELS = {
+    "length_words (original 137)": "Length (words; original 137)",
+    "explicit_numeric_age_pct": "Explicit numeric age (%)",
+    "relevant_addition_pct_judge_F": "≥ 1 relevant addition (%), judge F",
+    "relevant_addition_pct_judge_P": "≥ 1 relevant addition (%), judge P",
+    "relevant_addition_pct_judge_L": "≥ 1 relevant addition (%), judge L",
+    "original_verbatim_pct": "Original appended verbatim (%)",
+    "facts_preserved_clinicians_pct": "Facts preserved, clinicians (%)",
+    "realism_clinicians_1_to_5": "Realism, clinicians (1 to 5)",
+}
 
 
 def voices_table1(cases: Sequence[Case]) -> pd.DataFrame:
@@ -65,10 +75,12 @@ def facts_table3(records: pd.DataFrame, reference: str = "clinical", **resamplin
     >>> facts_table3(from_patterns(["B1"])).loc["BioMistral-7B", "nag"].round(4)
     np.float64(0.064)
     """
-    wide = accuracy(records).pivot(index="model", columns="voice", values="accuracy")
-    names = {voice: "omr" if voice == OVERALL else f"omr_{voice}" for voice in wide}
+    scores = accuracy(records)
+    wide = scores.pivot(index="model", columns="voice", values="accuracy")
+    voices = [OVERALL, *dict.fromkeys(scores["voice"][scores["voice"] != OVERALL])]
+    names = {voice: "omr" if voice == OVERALL else f"omr_{voice}" for voice in voices}
     gaps = anchoring(records, reference, **resampling).set_index("model")
-    return wide.rename(columns=names).join(gaps[["nag", "nag_lo", "nag_hi", "null_p95"]]).loc[gaps.index]
+    return wide[voices].rename(columns=names).join(gaps[["nag", "nag_lo", "nag_hi", "null_p95"]]).loc[gaps.index]
 
 
 def facts_table4(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
@@ -140,7 +152,7 @@ def voices_section5(
     tests = mcnemar(records, reference).query("voice_a == @reference")
     pooled = pooled_effect(records, reference)
     marked = per_voice.drop(columns=reference)
-    errors, marked_errors = 1 - per_voice[reference].mean(), 1 - marked.mean(axis=1).mean()
+    errors, marked_errors = float(1 - per_voice[reference].mean()), float(1 - marked.mean(axis=1).mean())
     has_letters = bool(records["letter"].notna().any())
     letters = kappa(records, "letter", reference).query("voice_a == @reference")["kappa"] if has_letters else None
     by_size = [size_correlation(values, sizes) for values in (per_voice.mean(axis=1), gaps["nag"])]
@@ -150,7 +162,7 @@ def voices_section5(
             **{f"accuracy_{voice}": value for voice, value in per_voice.mean().items()},
             "error_rate_clinical_pct": 100 * errors,
             "error_rate_marked_pct": 100 * marked_errors,
-            "more_errors_pct": 100 * (marked_errors / errors - 1),
+            "more_errors_pct": 100 * (marked_errors / errors - 1) if errors else None,
             "nag_smallest": gaps["nag"].min(),
             "nag_largest": gaps["nag"].max(),
             "null_mean": gaps["null_mean"].mean(),

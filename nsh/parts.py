@@ -1,30 +1,22 @@
 """Parts that several pages share: what a run is, what must not be read into it, the papers' data beside it."""
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from nsh.accuracies import accuracy
 from nsh.agreement import mcnemar
+from nsh.cases import Case
 from nsh.comparison import compare
 from nsh.drawing import Drawing
 from nsh.gaps import anchoring
-from nsh.paper_tables import facts_table3, voices_table1
+from nsh.paper_tables import TABLE1, TABLE1_LABELS, facts_table3, voices_table1
 from nsh.printed import published
 from nsh.study import Study
 from nsh.tables import Block, beside, callout, table
 from nsh.voice_figures import voice_accuracy
 
 NOT_RUN = callout("No model was run: models = [].")
-INTERVALS = {
-    "gap_lo": "gap, low",
-    "gap_hi": "gap, high",
-    "nag": "NAG",
-    "nag_lo": "NAG, low",
-    "nag_hi": "NAG, high",
-    "omr": "OMR",
-    "worst_voice": "worst voice",
-    "null_mean": "null, mean",
-    "null_p95": "null, 95th percentile",
-}
 SAMPLES = (
     "The packaged samples were written for this project: for teaching only, no benchmark, not reviewed by a clinician."
 )
@@ -79,18 +71,51 @@ def own_accuracy(study: Study) -> Drawing | Block:
 
 
 def own_gaps(study: Study) -> Block:
-    """Gap and NAG of the run's own models with their intervals."""
+    """Gap and NAG of the run's own models with their 95% intervals, as proportions."""
     if study.records.empty:
         return NOT_RUN
-    caption = "Gap and NAG of the models of this run, as proportions, with 95% intervals and the null"
-    return table(anchoring(study.records, **study.draws), caption, labels=INTERVALS)
+    rows = anchoring(study.records, **study.draws).rename(columns={"worst_voice": "worst voice"})
+    rows["gap"] = [interval(*values) for values in rows[["gap", "gap_lo", "gap_hi"]].to_numpy()]
+    rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
+    rows["null, 95th percentile"] = rows["null_p95"]
+    shown = ["model", "n", "gap", "NAG", "worst voice", "null, 95th percentile", "note"]
+    return table(rows[shown], "Gap and NAG of the models of this run, as proportions, with 95% intervals")
+
+
+def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
+    """A number with its interval, or as much of it as is defined.
+
+    Examples
+    --------
+    >>> interval(0.151, 0.12, 0.182), interval(0.151, float("nan"), float("nan"))
+    ('0.151 [0.120, 0.182]', '0.151 [undefined]')
+    """
+    bounds = f"{lo:z{spec}}, {hi:z{spec}}" if lo == lo and hi == hi else "undefined"
+    return f"{value:z{spec}} [{bounds}]".replace("-", "−") if value == value else "undefined"
 
 
 def own_table3(study: Study) -> Block:
     """`facts` Table 3 for the run's own models."""
     if study.records.empty:
         return NOT_RUN
-    return table(facts_table3(study.records, **study.draws), "Table 3 for the models of this run", labels=INTERVALS)
+    rows = facts_table3(study.records, **study.draws)
+    rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
+    rows = rows.drop(columns=["nag", "nag_lo", "nag_hi", "null_p95"]).rename(columns=heading)
+    return table(rows, "Table 3 for the models of this run, NAG with its 95% interval")
+
+
+def heading(column: str) -> str:
+    """The heading of a column of `facts` Tables 3 and 4.
+
+    Examples
+    --------
+    >>> heading("omr_clinical"), heading("kappa_clinical_cultural"), heading("nag")
+    ('OMR clinical', 'clinical, cultural', 'NAG')
+    """
+    measure, _, voices = column.partition("_")
+    if measure in ("omr", "nag"):
+        return f"{measure.upper()} {voices or 'overall' * (measure == 'omr')}".strip()
+    return voices.removeprefix("p_").replace("_", ", ")
 
 
 def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
@@ -99,36 +124,47 @@ def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
     labels = {
         "model": "model",
         "voice_b": "against",
-        "b": f"right in {reference} only",
-        "c": "right in the other only",
+        "b": f"{reference} only",
+        "c": "other only",
         "p_chi2": "p",
-        "significant_model": "significant, 3 pairs a model",
-        "significant_reference": f"significant, all {len(tests)}",
+        "significant_model": "per model",
+        "significant_reference": f"of all {len(tests)}",
         "note": "note",
     }
-    return table(
-        tests[list(labels)],
-        f"McNemar tests of the {reference} voice against each marked voice",
-        formats={"p_chi2": ".2g"},
-        labels=labels,
-        row_headers=2,
+    caption = (
+        f"McNemar tests of the {reference} voice: questions right in one voice only, p, and whether it stays "
+        "significant after Bonferroni correction per model and over all control-versus-marked tests"
     )
+    return table(tests[list(labels)], caption, formats={"p_chi2": ".1e"}, labels=labels, row_headers=2)
+
+
+def table1(cases: Sequence[Case], whose: str) -> Block:
+    """`voices` Table 1, the rows that are counted from the texts, against the printed values."""
+    compared = compare(
+        voices_table1(cases), "voice_table1_retellings", {voice: voice for voice in cases[0].narratives}, on="property"
+    )
+    caption = f"Table 1 from {whose}; ✓ equal to the printed digits of the paper's 1,000 cases, ≠ followed by them"
+    return beside(compared.dropna(subset="ours"), caption, labels=TABLE1_LABELS)
 
 
 def released_table1(study: Study) -> Block:
-    """`voices` Table 1, the countable rows, from the released cases; or one line that says how to get them."""
+    """The same from the released cases; or one line that says how to get them."""
     if not study.real_cases:
-        return callout("The released cases are not on this machine; `nsh data pull` fetches them (about 5 MB).")
-    ours = voices_table1(study.real_cases)
-    columns = {voice: voice for voice in study.real_cases[0].narratives}
-    compared = compare(ours, "voice_table1_retellings", columns, on="property")
-    return beside(compared, "Table 1 from the 1,000 released cases, beside the printed values")
+        return callout("The released cases are not on this machine; `nsh data pull` fetches them (about 20 MB).")
+    return table1(study.real_cases, "the 1,000 released cases")
+
+
+def uncounted_table1() -> Block:
+    """The rows of `voices` Table 1 that come from judges and clinicians, as printed."""
+    printed = published("voice_table1_retellings").set_index("property")
+    others = printed.drop(index=list(TABLE1.values())).rename(index=TABLE1_LABELS)
+    return table(others, "Table 1, the rows by judges and clinicians, as printed; not computed here")
 
 
 def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
     """The numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
     printed = published("voices_section5").set_index("id")
-    rows = printed.loc[[name for name in seven.index if name in printed.index], ["where", "printed"]]
+    rows = printed.loc[[name for name in seven.index if name in printed.index], ["printed"]]
     rows["seven released models"] = seven.reindex(rows.index).map(_short)
     if own is not None:
         rows["this run"] = own.reindex(rows.index).map(_short)

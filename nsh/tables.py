@@ -13,7 +13,7 @@ from nsh.printed import decimals
 
 NO_MATH = "tex2jax_ignore mathjax_ignore"  # keeps a dollar sign a dollar sign
 CALLOUTS = ("note", "important", "warning")
-MARKS = {True: ("✓", "equal to the printed digits"), False: ("≠", "differs from the printed digits")}
+MARKS = {True: ("✓", "equal to the printed digits"), False: ("≠", "differs from the printed")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def table(
 
 
 def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | None = None) -> Block:
-    """Show our numbers with the printed ones beside them, each marked equal (✓) or different (≠).
+    """Show our numbers against the printed ones: ✓ after a number that has the printed digits, else ≠ and the printed.
 
     Parameters
     ----------
@@ -123,37 +123,37 @@ def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | 
     --------
     >>> rows = [["BioMistral-7B", "nag", "0.0640", 0.064, True]]
     >>> print(beside(pd.DataFrame(rows, columns=["model", "column", "printed", "ours", "equal"]), "NAG"))
-            model    nag nag, printed
-    BioMistral-7B 0.0640     0.0640 ✓
+            model      nag
+    BioMistral-7B 0.0640 ✓
     """
     labels, keys = labels or {}, list(compared.columns[: list(compared.columns).index("column")])
     columns = list(dict.fromkeys(compared["column"]))
-    names = [labels.get(column, column.replace("_", " ")) for column in columns]
+    heads = [labels.get(name, name.replace("_", " ")) for name in [*keys, *columns]]
     rows, texts = [], []
     for key, part in compared.groupby(keys, sort=False):
-        cells = {record["column"]: record for record in part.to_dict("records")}
-        pairs = [_pair(cells.get(column)) for column in columns]
-        rows.append("".join([*map(_row_header, key), *(html for html, _, _ in pairs)]))
-        texts.append([*key, *(text for _, *both in pairs for text in both)])
-    top = "".join(f'<th scope="col" rowspan="2">{escape(labels.get(key, key))}</th>' for key in keys)
-    top += "".join(f'<th scope="colgroup" colspan="2">{escape(name)}</th>' for name in names)
-    sub = '<th scope="col" class="num">ours</th><th scope="col" class="num">printed</th>' * len(names)
-    heads = [*(labels.get(key, key) for key in keys), *(head for name in names for head in (name, f"{name}, printed"))]
-    return _block(caption, f"<tr>{top}</tr><tr>{sub}</tr>", rows, pd.DataFrame(texts, columns=heads))
+        found = {record["column"]: record for record in part.to_dict("records")}
+        cells = [_against(found.get(column)) for column in columns]
+        names = [labels.get(name, name) for name in key]
+        rows.append("".join([*map(_row_header, names), *(html for html, _ in cells)]))
+        texts.append([*names, *(text for _, text in cells)])
+    top = [f'<th scope="col"{_num(n >= len(keys))}>{escape(head)}</th>' for n, head in enumerate(heads)]
+    return _block(caption, f"<tr>{''.join(top)}</tr>", rows, pd.DataFrame(texts, columns=heads))
 
 
-def _pair(record: Mapping[str, Any] | None) -> tuple[str, str, str]:
-    """Both cells of one number as HTML, then our text and the printed text with its mark."""
+def _against(record: Mapping[str, Any] | None) -> tuple[str, str]:
+    """One number of ours with its mark, and the printed number where it is another: HTML and text."""
     if record is None:
-        return _cell("") + _cell("not printed"), "", "not printed"
+        return _cell("not printed"), "not printed"
     printed = record["printed"]
     if pd.isna(record["equal"]):
-        ours = missing_text("")
-        return _cell(ours) + _cell(printed), ours, printed
+        text = f"{missing_text('')} (printed {printed})"
+        return _cell(text), text
     mark, meaning = MARKS[bool(record["equal"])]
-    ours = printed if record["equal"] and printed.startswith("<") else f"{record['ours']:z.{decimals(printed)}f}"
-    seen = f'<span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
-    return _cell(ours) + _cell(printed, after=f" {seen}"), ours, f"{printed} {mark}"
+    seen = f' <span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
+    ours = printed if record["equal"] else f"{record['ours']:z.{decimals(printed)}f}"
+    if record["equal"]:
+        return _cell(ours, after=seen), f"{ours} {mark}"
+    return _cell(ours, after=f"{seen} <bdi>{escape(printed)}</bdi>"), f"{ours} {mark} {printed}"
 
 
 def callout(text: str, kind: str = "note") -> Block:
