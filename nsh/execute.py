@@ -98,9 +98,7 @@ def promote(notebook: Any, slug: str, folder: Path) -> Path:
 
     check_executed(notebook, slug)
     for cell in notebook.cells:
-        for output in cell.get("outputs", []):
-            if alt := output.get("metadata", {}).get("image/svg+xml", {}).get("alt"):
-                cell.metadata.setdefault("mystnb", {})["image"] = {"alt": alt}
+        _describe_figure(cell)
         tags = cell.metadata.get("tags", [])
         for tag in set(tags) & set(FOLDED):
             cell.metadata["tags"] = [*tags, "hide-input"]
@@ -111,6 +109,17 @@ def promote(notebook: Any, slug: str, folder: Path) -> Path:
     nbformat.write(notebook, half)
     half.replace(target)
     return target
+
+
+def _describe_figure(cell: Any) -> None:
+    """Hand a figure's text alternative to the book; drop the caption where the cell drew nothing."""
+    alts = [
+        output.metadata.get("image/svg+xml", {}).get("alt") for output in cell.get("outputs", []) if "data" in output
+    ]
+    if any(alts):
+        cell.metadata.setdefault("mystnb", {})["image"] = {"alt": next(filter(None, alts))}
+    else:
+        cell.metadata.get("mystnb", {}).pop("figure", None)
 
 
 def _socket_manager(folder: str) -> type:

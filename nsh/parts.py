@@ -16,7 +16,6 @@ from nsh.study import Study
 from nsh.tables import Block, beside, callout, table
 from nsh.voice_figures import voice_accuracy
 
-NOT_RUN = callout("No model was run: models = [].")
 SAMPLES = (
     "The packaged samples were written for this project: for teaching only, no benchmark, not reviewed by a clinician."
 )
@@ -56,24 +55,24 @@ def chance_note(study: Study) -> str:
 def caution(study: Study) -> Block:
     """A box before the run's own numbers: what they can and cannot show."""
     if not study.models:
-        return NOT_RUN
+        return callout("No model was run: models = [].")
     note = chance_note(study)
     advice = "Its numbers show how the machinery works; they are no finding." if note else "A run, not a replication."
     return callout(f"{note} {advice}".strip(), "warning" if note else "note")
 
 
-def own_accuracy(study: Study) -> Drawing | Block:
+def own_accuracy(study: Study) -> Drawing | None:
     """Accuracy per voice of the run's own models, with the chance level and what must not be read into it."""
     if study.records.empty:
-        return NOT_RUN
+        return None
     drawn = voice_accuracy(accuracy(study.records), chance=study.chance, note=chance_note(study))
     return Drawing(drawn)
 
 
-def own_gaps(study: Study) -> Block:
+def own_gaps(study: Study) -> Block | None:
     """Gap and NAG of the run's own models with their 95% intervals, as proportions."""
     if study.records.empty:
-        return NOT_RUN
+        return None
     rows = anchoring(study.records, **study.draws).rename(columns={"worst_voice": "worst voice"})
     rows["gap"] = [interval(*values) for values in rows[["gap", "gap_lo", "gap_hi"]].to_numpy()]
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
@@ -94,10 +93,10 @@ def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
     return f"{value:z{spec}} [{bounds}]".replace("-", "−") if value == value else "undefined"
 
 
-def own_table3(study: Study) -> Block:
+def own_table3(study: Study) -> Block | None:
     """`facts` Table 3 for the run's own models."""
     if study.records.empty:
-        return NOT_RUN
+        return None
     rows = facts_table3(study.records, **study.draws)
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
     rows = rows.drop(columns=["nag", "nag_lo", "nag_hi", "null_p95"]).rename(columns=heading)
@@ -121,20 +120,19 @@ def heading(column: str) -> str:
 def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
     """McNemar's test of the reference voice against each marked voice, after both corrections of `voices` §5."""
     tests = mcnemar(records, reference).query("voice_a == @reference")
+    survives = ["no", "per model", f"per model and of all {len(tests)}"]
+    kept = tests["significant_model"].astype(int) + tests["significant_reference"].astype(int)
+    tests = tests.assign(kept=[survives[number] for number in kept])
     labels = {
         "model": "model",
         "voice_b": "against",
         "b": f"{reference} only",
         "c": "other only",
         "p_chi2": "p",
-        "significant_model": "per model",
-        "significant_reference": f"of all {len(tests)}",
+        "kept": "significant after Bonferroni",
         "note": "note",
     }
-    caption = (
-        f"McNemar tests of the {reference} voice: questions right in one voice only, p, and whether it stays "
-        "significant after Bonferroni correction per model and over all control-versus-marked tests"
-    )
+    caption = f"McNemar tests of the {reference} voice against each marked voice; counts of questions right in one only"
     return table(tests[list(labels)], caption, formats={"p_chi2": ".1e"}, labels=labels, row_headers=2)
 
 
