@@ -16,7 +16,7 @@ from nsh.declared import Yaml12, nearest
 from nsh.errors import ParameterError
 
 TODAY = datetime.date(2024, 7, 26)  # what chat templates that print the date are told: Llama 3.1's own default
-_HUB_ID = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+_HUB_ID = re.compile(r"([\w-][\w.-]*/([\w.-]+))(?:@([\w.-]+))?")
 _MEBIBYTE = 1 << 20
 
 
@@ -107,7 +107,7 @@ def resolve(model: str, dtype: str | None = None) -> ModelSpec:
     ----------
     model : str
         A name or hub id of `data/models.yaml`, a name that begins with "scripted", a folder with a `config.json`, a
-        `.gguf` file, or any hub id of the form organization/name.
+        `.gguf` file, or any hub id of the form organization/name or organization/name@revision.
     dtype : str, optional
         Number format in place of the model's own.
 
@@ -133,8 +133,9 @@ def _unlisted(model: str) -> ModelSpec:
         return ModelSpec(model, model)
     if model and (path.exists() or path.suffix == ".gguf"):
         return _local(model, path)
-    if _HUB_ID.fullmatch(model):
-        return ModelSpec(model.split("/")[1], model)
+    if match := _HUB_ID.fullmatch(model):
+        hub_id, name, revision = match.groups()
+        return ModelSpec(name, hub_id, revision)
     near = nearest(model, [*known(), *(spec.id for spec in known().values())])
     raise ParameterError(
         f"unknown model {model!r}; did you mean {near!r}? "

@@ -1,6 +1,5 @@
 """The papers' tables, every digit as printed."""
 
-import difflib
 import math
 import re
 from functools import cache
@@ -8,6 +7,7 @@ from importlib.resources import files
 
 import pandas as pd
 
+from nsh.declared import nearest
 from nsh.errors import ParameterError
 from nsh.voices import released_names
 
@@ -50,7 +50,7 @@ def published(table: str) -> pd.DataFrame:
     """
     known = published_tables()
     if table not in known:
-        near = (difflib.get_close_matches(table, known, 1, 0) or known)[0]
+        near = nearest(table, known)
         raise ParameterError(f"no published table {table!r}; nearest is {near!r}, all are: {', '.join(known)}")
     return _read(table).copy()
 

@@ -45,7 +45,8 @@ class Provenance:
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         """HTML and text, and the list of modules as metadata."""
         rows = "".join(f'<tr><th scope="row">{k}</th><td>{html.escape(v)}</td></tr>' for k, v in self.rows.items())
-        table = f'<div class="nsh-scroll"><table class="nsh-table">{rows}</table></div>'
+        scroll = '<div class="nsh-scroll" tabindex="0" role="region" aria-label="How this page was made">'
+        table = f'{scroll}<table class="nsh-table">{rows}</table></div>'
         page = f'<details class="nsh-provenance"><summary>How this page was made</summary>{table}</details>'
         return {"text/html": page, "text/plain": repr(self)}, {"nsh": {"modules": self.modules}}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.declared import find_page
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
@@ -117,7 +118,7 @@ class Study:
     def real_cases(self) -> list[Case]:
         """The papers' 1,000 cases, or none where they are not on this machine."""
         folder = released_dir(self.values["released"])
-        return load_cases(folder) if folder else []
+        return load_cases(folder) if folder and (folder / QUESTIONS).is_file() else []
 
     @cached_property
     def sizes(self) -> dict[str, float]:
