@@ -37,7 +37,7 @@ def encode(tokenizer: Any, messages: Messages, template: Mapping[str, Any]) -> P
     Raises
     ------
     EngineError
-        If the template refuses the turns, or the start token is doubled.
+        If the template refuses the turns, the start token is doubled, or a text holds half of a surrogate pair.
 
     Examples
     --------
@@ -47,6 +47,10 @@ def encode(tokenizer: Any, messages: Messages, template: Mapping[str, Any]) -> P
     text, folded = "\n\n".join(text for _, text in messages), False
     if tokenizer.chat_template:
         text, folded = _render(tokenizer, messages, template)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise EngineError(f"the prompt holds U+{ord(text[error.start]):04X}, half of a surrogate pair") from None
     ids = _one_start(tokenizer, tokenizer(text, add_special_tokens=False)["input_ids"])
     return Prompt(tuple(ids), folded, bool(tokenizer.chat_template))
 
@@ -69,13 +73,21 @@ def _render(tokenizer: Any, messages: Messages, template: Mapping[str, Any]) -> 
 
 
 def _apply(tokenizer: Any, messages: Messages, template: Mapping[str, Any]) -> str:
-    """Render to text, which is the same type in every version of transformers; templates may ask for the date."""
+    """Render to text, which is the same type in every version of transformers."""
     options = {name: value for name, value in template.items() if name != "date"}
-    date = datetime.date.fromisoformat(template["date"])
+    source = _still(tokenizer.get_chat_template(), datetime.date.fromisoformat(template["date"]))
     chat = [{"role": role, "content": text} for role, text in messages]
     return tokenizer.apply_chat_template(
-        chat, tokenize=False, add_generation_prompt=True, strftime_now=date.strftime, **options
+        chat, chat_template=source, tokenize=False, add_generation_prompt=True, **options
     )
+
+
+def _still(source: str, date: datetime.date) -> str:
+    """Make a template that prints today's date print the given one, by a macro of the same name."""
+    if "strftime_now" not in source:
+        return source
+    codes = "".join(f"|replace('{code}', '{date.strftime(code)}')" for code in ("%Y", "%m", "%d", "%B", "%b", "%A"))
+    return f"{{% macro strftime_now(format) %}}{{{{ format{codes} }}}}{{% endmacro %}}{source}"
 
 
 def _folded(messages: Messages) -> Messages:

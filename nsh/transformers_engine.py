@@ -145,14 +145,14 @@ class TransformersEngine:
 
     def _end(self, call: Call, new: Sequence[int]) -> str:
         """Why a reply ends here: "stop", "length", "answer", or "" where it goes on."""
-        if new[-1] in self._ends:
+        if new[-1] in self.ends:
             return "stop"
         if len(new) >= call.max_new_tokens:
             return "length"
         return "answer" if call.answer_only and settled(self._text(new), call.letters) else ""
 
     @cached_property
-    def _ends(self) -> set[int]:
+    def ends(self) -> set[int]:
         """Tokens that end a reply: the model's and the tokenizer's."""
         model, tokenizer = self.loaded
         ends = model.generation_config.eos_token_id

@@ -1,0 +1,174 @@
+"""The transformers engine on a tiny random model: same text in any batch, stop rules, memory, limits and quiet logs."""
+
+import logging
+import warnings
+
+import pytest
+from tiny_model import GEMMA, save_tiny_model
+
+from nsh import decoding, transformers_engine
+from nsh.engines import Call
+from nsh.errors import EngineError
+from nsh.models import resolve
+from nsh.transformers_engine import TransformersEngine, settled
+
+WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
+PROMPTS = [" ".join(WORDS.split()[: 2 * n + 1]) for n in range(8)]
+
+
+def calls(budget: int = 16, **options) -> list[Call]:
+    return [Call((("user", text),), budget, "ABCD", **options) for text in PROMPTS]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> str:
+    return save_tiny_model(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture
+def engine(folder) -> TransformersEngine:
+    return TransformersEngine(resolve(folder), "float32")
+
+
+def texts(engine: TransformersEngine, some: list[Call]) -> list[str]:
+    found = dict(engine.generate(some))
+    assert sorted(found) == list(range(len(some)))
+    return [found[index].text for index in range(len(some))]
+
+
+def test_text_is_the_same_alone_and_in_any_batch_in_float32(engine):
+    alone = [text for call in calls() for text in texts(engine, [call])]
+    for budget in (1, 150, 100_000):  # batches of 1, of a few, and of all 8
+        engine.batch_tokens = budget
+        assert texts(engine, calls()) == alone
+    assert len(set(alone)) == 8
+
+
+def test_batches_stay_within_the_token_budget_and_repeat_exactly(engine):
+    engine.batch_tokens = 200
+    first, second = ([(i, c.stamp["batch_rows"]) for i, c in engine.generate(calls())] for _ in range(2))
+    assert first == second
+    sizes = {rows for _, rows in first}
+    assert sizes != {1} and sizes != {8}
+    longest = max(c.prompt_tokens for _, c in engine.generate(calls()))
+    assert longest * dict(first)[7] <= 200
+
+
+def test_a_reply_ends_at_its_end_token_or_its_budget(engine, monkeypatch):
+    full = dict(engine.generate(calls(16)))
+    assert {c.finish for c in full.values()} <= {"stop", "length"}
+    assert all(c.new_tokens == 16 for c in full.values() if c.finish == "length")
+    short = dict(engine.generate(calls(3)))
+    assert [c.new_tokens for c in short.values()] == [3] * 8
+    assert all(full[index].text.startswith(short[index].text) for index in range(8))
+    ends = {engine.loaded[1](full[0].text, add_special_tokens=False)["input_ids"][1]}
+    monkeypatch.setattr(engine, "ends", ends, raising=False)
+    assert (dict(engine.generate(calls(16)))[0]).finish == "stop"
+
+
+def test_an_answer_only_reply_ends_once_its_letter_is_settled(engine, monkeypatch):
+    spoken = engine.loaded[1]("B: gout. A rash.", add_special_tokens=False)["input_ids"]
+    script = iter(spoken)
+    monkeypatch.setattr(decoding, "_next", lambda *_: decoding.torch.tensor([next(script)]))
+    completion = dict(engine.generate([Call((("user", "Which?"),), 50, "ABCD", answer_only=True)]))[0]
+    assert (completion.text, completion.finish) == ("B:", "answer")
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("", False), ("B", False), ("B:", True), ("B.", True), ("B\n", True), ("**B**", True), ("(B)", True)]
+    + [("The answer is B", False), ("The answer is B or D.", False), ("I am not sure.", False), ("E:", False)],
+)
+def test_a_letter_is_settled_when_it_reads_as_one_and_is_closed(text, expected):
+    assert settled(text, "ABCD") is expected
+
+
+def test_a_prompt_over_the_context_is_refused_before_anything_is_generated(engine, monkeypatch):
+    monkeypatch.setattr(decoding, "_next", lambda *_: pytest.fail("generated"))
+    long = Call((("user", "fever and cough " * 200),), 16)
+    with pytest.raises(EngineError, match=r'call 8 \("fever and cough .*exceed the context of .*512'):
+        list(engine.generate([*calls(), long]))
+    with pytest.raises(EngineError, match="call 0"):
+        list(engine.generate([Call((("user", "short"),), 512)]))
+
+
+def test_out_of_memory_halves_the_batch_and_says_so(engine, monkeypatch, caplog):
+    expected, tried, plain = texts(engine, calls()), [], decoding._next
+
+    def small_memory(model, cache, ids, *rest):
+        tried.append(len(ids))
+        if len(ids) > 3:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return plain(model, cache, ids, *rest)
+
+    monkeypatch.setattr(decoding, "_next", small_memory)
+    with caplog.at_level(logging.WARNING, "nsh"):
+        found = dict(engine.generate(calls()))
+    assert [found[index].text for index in range(8)] == expected
+    assert tried[:2] == [8, 4] and max(c.stamp["batch_rows"] for c in found.values()) <= 3
+    assert all(c.stamp["halved"] for c in found.values())
+    assert "out of memory with 8 rows" in caplog.text
+
+
+def test_rows_finished_before_memory_ran_out_are_kept(engine, monkeypatch):
+    steps, plain = [], decoding._next
+
+    def fails_late(model, cache, ids, *rest):
+        steps.append(len(ids))
+        if len(steps) == 4:
+            raise MemoryError("out of memory")
+        return plain(model, cache, ids, *rest)
+
+    monkeypatch.setattr(decoding, "_next", fails_late)
+    mixed = [Call((("user", text),), 2 + 6 * (n % 2), "ABCD") for n, text in enumerate(PROMPTS)]
+    arrived = [index for index, _ in engine.generate(mixed)]
+    assert sorted(arrived) == list(range(8)) and set(arrived[:4]) == {0, 2, 4, 6}
+
+
+def test_a_row_that_does_not_fit_alone_is_an_error(engine, monkeypatch):
+    def no_memory(*_):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
+
+    monkeypatch.setattr(decoding, "_next", no_memory)
+    with pytest.raises(EngineError, match="does not fit into memory alone"):
+        list(engine.generate(calls()))
+
+
+def test_other_errors_are_not_taken_for_lack_of_memory(engine, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("shape mismatch")
+
+    monkeypatch.setattr(decoding, "_next", broken)
+    with pytest.raises(RuntimeError, match="shape mismatch"):
+        list(engine.generate(calls()))
+
+
+def test_no_warning_though_padding_is_the_end_token_and_the_model_asks_for_sampling(tmp_path, caplog, capfd):
+    folder = save_tiny_model(tmp_path, do_sample=True, temperature=0.6, top_p=0.9, top_k=50)
+    capfd.readouterr()
+    with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
+        warnings.simplefilter("error")
+        engine = TransformersEngine(resolve(folder), "float32")
+        assert texts(engine, calls()) == texts(engine, calls())
+    assert caplog.text == "" and capfd.readouterr() == ("", "")
+
+
+def test_folding_is_stamped(tmp_path):
+    engine = TransformersEngine(resolve(save_tiny_model(tmp_path, GEMMA)), "float32")
+    both = [Call((("system", "Ignore the voice."), ("user", "Which?")), 4), Call((("user", "Which?"),), 4)]
+    folded = {index: c.stamp["system_folded"] for index, c in engine.generate(both)}
+    assert folded == {0: True, 1: False}
+
+
+def test_the_run_is_stamped_and_the_identity_is_known_before_loading(engine):
+    assert engine.identity == resolve(engine.spec.path.as_posix()).identity("float32")
+    assert list(engine.generate([])) == []
+    assert "loaded" not in vars(engine)
+    (_, completion), *_ = engine.generate(calls(2)[:1])
+    assert {"engine", "device", "versions", "batch_rows", "batch_tokens", "seconds"} <= set(completion.stamp)
+    assert completion.stamp["chat_template"] is True and completion.stamp["halved"] is False
+    assert completion.prompt_tokens > 0 and completion.new_tokens == 2
+
+
+def test_an_engine_module_needs_no_torch_to_be_imported():
+    assert "torch" not in vars(transformers_engine)
