@@ -28,7 +28,7 @@ class Progress:
         self.total, self.label, self.interval = total, label, interval
         self.done, self.start = 0, time.monotonic()
         self.shown = self.start
-        self.bar = tqdm(total=total, desc=label, unit="call") if sys.stderr.isatty() else None
+        self.bar = tqdm(total=total, desc=label, unit="call") if total and sys.stderr.isatty() else None
 
     def __enter__(self) -> "Progress":
         return self

@@ -1,6 +1,5 @@
 """Weights: the packaged model's file, its one-time conversion, and loading, with every failure in one sentence."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -122,7 +121,7 @@ def _convert(file: Path, folder: Path) -> None:
 def _publish(half: Path, folder: Path) -> None:
     """Give a finished folder its name, unless another process was faster."""
     try:
-        os.rename(half, folder)
+        half.rename(folder)
     except OSError:
         if not folder.is_dir():
             raise

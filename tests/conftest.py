@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 
-def _skip_or_fail(reason: str) -> None:
+def skip_or_fail(reason: str) -> None:
     """Skip on a user's machine, fail on the continuous-integration machine, where everything must be present."""
     if os.environ.get("CI") == "true":
         pytest.fail(reason)
@@ -19,7 +19,7 @@ def released() -> Path:
     """Folder of the released data files, as named by NSH_RELEASED_DIR."""
     folder = os.environ.get("NSH_RELEASED_DIR", "")
     if not (folder and Path(folder, "results").is_dir()):
-        _skip_or_fail("NSH_RELEASED_DIR does not name a folder with the released files (fill one with `nsh data pull`)")
+        skip_or_fail("NSH_RELEASED_DIR does not name a folder with the released files (fill one with `nsh data pull`)")
     return Path(folder)
 
 
@@ -28,5 +28,5 @@ def chromium() -> str:
     """Path of a Chromium or Chrome program."""
     found = next((p for name in ("chromium", "chromium-browser", "google-chrome") if (p := shutil.which(name))), None)
     if not found:
-        _skip_or_fail("no Chromium found (Debian: apt-get install chromium)")
+        skip_or_fail("no Chromium found (Debian: apt-get install chromium)")
     return found

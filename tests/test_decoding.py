@@ -41,9 +41,7 @@ def test_rows_that_leave_early_do_not_disturb_the_others(model):
 
 def test_only_the_last_position_is_scored(model):
     widths = []
-    hook = model.register_forward_pre_hook(
-        lambda _, __, given: widths.append(given["logits_to_keep"]), with_kwargs=True
-    )
+    hook = model.register_forward_pre_hook(lambda *got: widths.append(got[2]["logits_to_keep"]), with_kwargs=True)
     list(greedy(model, PROMPTS[:2], lambda place, new: len(new) == 2))
     hook.remove()
     assert widths == [1, 1]

@@ -53,10 +53,8 @@ def test_name_and_hub_id_are_the_same_model(given):
 
 
 def test_any_hub_id_and_any_scripted_name_resolve():
-    assert (resolve("someone/some-model").name, resolve("someone/some-model").id) == (
-        "some-model",
-        "someone/some-model",
-    )
+    other = resolve("someone/some-model")
+    assert (other.name, other.id) == ("some-model", "someone/some-model")
     assert resolve("scripted-always-b").id == "scripted-always-b"
 
 

@@ -1,4 +1,4 @@
-"""A tiny random Llama with a byte-level tokenizer, built offline in a second; the text is nonsense, the code path real."""
+"""A tiny random Llama with a byte-level tokenizer, built offline: the text is nonsense, the code path real."""
 
 from pathlib import Path
 
