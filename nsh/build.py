@@ -48,19 +48,18 @@ def checkout() -> Path:
 
 def generate(studies: Iterable[Study]) -> Tally:
     """Generate all that the studies need and the store lacks, one model in memory at a time."""
-    plan: dict[tuple[str, ...], list[tuple[Study, ModelSpec]]] = {}
+    plan: dict[str, list[tuple[Study, ModelSpec]]] = {}
     for study in studies:
         for model in study.models:
-            ways = [str(study.values[name]) for name in ("dtype", "batch_tokens", "answer_only")]
-            plan.setdefault((model.id, *ways), []).append((study, model))
+            way = [study.engine(model).identity, study.values["batch_tokens"], study.values["answer_only"]]
+            plan.setdefault(json.dumps(way, sort_keys=True), []).append((study, model))
     total = Tally()
     for alike in plan.values():
         study, model = alike[0]
         store = Store(store_folder())
         todo = [job for other, _ in alike for job in other.jobs]
-        _, tally = run(todo, study.engine(model), store, study.values["answer_only"])
+        total += run(todo, study.engine(model), store, study.values["answer_only"])[1]
         store.close()
-        total = Tally(total.generated + tally.generated, total.reused + tally.reused)
     return total
 
 
@@ -90,8 +89,7 @@ def build_pages(
     """
     folder = checkout()
     studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
-    tally = generate(studies.values())
-    say(f"generations: {tally.generated} made, {tally.reused} found in the store")
+    say(str(generate(studies.values())))
     kept = {slug: _kept(folder, study) for slug, study in studies.items()}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=spawn, initializer=_store_only) as pool:
@@ -128,7 +126,10 @@ def _kept(folder: Path, study: Study) -> PageResult | None:
     if not (file.is_file() and (folder / "_build" / "stage" / "notebooks" / f"{study.slug}.ipynb").is_file()):
         return None
     note = json.loads(file.read_text(encoding="utf-8"))
-    same = note["fingerprint"] == fingerprint(folder, study, note["modules"])
+    try:
+        same = note["fingerprint"] == fingerprint(folder, study, note["modules"])
+    except FileNotFoundError:  # a module that the page used is gone
+        return None
     return PageResult(study.slug, note["seconds"], kept=True) if same else None
 
 

@@ -30,7 +30,7 @@ Overrides = Annotated[
     list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
 ]
 Workers = Annotated[
-    int | None, typer.Option("-j", help="Pages run at once; all processors unless given.", show_default=False)
+    int | None, typer.Option("-j", min=1, help="Pages run at once; all processors unless given.", show_default=False)
 ]
 
 
@@ -67,7 +67,7 @@ def book(
     values = _values(params_file, overrides)
     from nsh.build import build_book
 
-    typer.echo(f"The book: {build_book(values, slugs, workers, typer.echo)}")
+    _say_where(build_book(values, slugs, workers, typer.echo), "index")
 
 
 @app.command()
@@ -79,13 +79,16 @@ def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) 
     from nsh.build import build_pages, checkout, rebuild_html
 
     build_pages([page], values, 1, typer.echo)
-    index = rebuild_html()
-    notebook = checkout() / "_build" / "stage" / "notebooks" / f"{page}.ipynb"
-    typer.echo(f"The executed notebook: {notebook}")
+    typer.echo(f"The executed notebook: {checkout() / '_build' / 'stage' / 'notebooks' / f'{page}.ipynb'}")
+    _say_where(rebuild_html(), f"notebooks/{page}")
+
+
+def _say_where(index: Path | None, page: str) -> None:
+    """Print where the HTML of a page is, or how to have it."""
     if index:
-        typer.echo(f"The page: {index.parent / 'notebooks' / f'{page}.html'}")
+        typer.echo(f"To read: {index.parent / f'{page}.html'}")
     else:
-        typer.echo("`nsh book` runs the other pages and builds the HTML")
+        typer.echo("No HTML yet: `nsh book` runs the other pages and builds it")
 
 
 @app.command("pages")
@@ -113,8 +116,7 @@ def generate(
     studies = _studies(params_file, overrides, model, condition)
     from nsh.build import generate as generate_missing
 
-    tally = generate_missing(studies)
-    typer.echo(f"generations: {tally.generated} made, {tally.reused} found in the store")
+    typer.echo(generate_missing(studies))
 
 
 @app.command()
@@ -126,7 +128,7 @@ def records(
     overrides: Overrides = None,
     with_text: Annotated[bool, typer.Option(help="Write the replies too. Do not publish them.")] = False,
 ) -> None:
-    """Write the records of a run: one row per model, condition, case and voice, ids and letters."""
+    """Write the records of a run, generating what is missing: a row per model, condition, case and voice."""
     studies = _studies(params_file, overrides, model, condition)
     import pandas as pd
 

@@ -50,8 +50,8 @@ class ModelSpec:
     papers : tuple of str
         Papers that evaluate the model.
     family, system_role, gated, verified
-        Shown, not used: family, whether the template takes a system role, whether the hub asks for consent, and
-        whether these facts were checked.
+        Facts for the reader, on which nothing depends: family, whether the template takes a system role, whether the
+        hub asks for consent, and whether these facts were checked.
     """
 
     name: str

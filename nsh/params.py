@@ -34,7 +34,7 @@ def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None
     >>> check("models", ("a/b",), "example")
     ['a/b']
     """
-    known = tuple(known or parameters())
+    known = tuple(parameters() if known is None else known)
     if name not in known:
         raise ParameterError(f"{origin}: unknown parameter {name!r}; did you mean {nearest(name, known)!r}?")
     parameter = parameters()[name]
@@ -85,13 +85,15 @@ def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> None:
     if kind == "models":
         from nsh.models import resolve
 
-        for model in value:
-            try:
-                resolve(model)
-            except ParameterError as error:
-                raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
+        try:
+            names = [resolve(model).name for model in value]
+        except ParameterError as error:
+            raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
+        if len(set(names)) < len(names):
+            raise ParameterError(f"{origin}: {name} = {value!r}: two models are named alike; expected each once")
     words = {"source": ("samples", "released"), "released": ("auto", "require", "off")}.get(kind, ())
-    if words and value not in words and not value.startswith("hf:") and not Path(value).expanduser().exists():
+    on_hub = kind == "source" and value.startswith("hf:")
+    if words and value not in words and not on_hub and not Path(value).expanduser().exists():
         raise ParameterError(
             f"{origin}: {name} = {value!r}: expected {', '.join(words)}, or a file or folder that exists"
         )

@@ -7,14 +7,15 @@ import pandas as pd
 from nsh.accuracies import accuracy
 from nsh.agreement import mcnemar
 from nsh.cases import Case
-from nsh.comparison import compare
+from nsh.comparison import compare_printed
 from nsh.drawing import Drawing
+from nsh.facts_tables import facts_table3
 from nsh.gaps import anchoring
-from nsh.paper_tables import TABLE1, TABLE1_LABELS, facts_table3, voices_table1
-from nsh.printed import published
+from nsh.printed import decimals, published
 from nsh.study import Study
-from nsh.tables import Block, beside, callout, table
+from nsh.tables import MARKS, Block, callout, table
 from nsh.voice_figures import voice_accuracy
+from nsh.voices_tables import TABLE1, TABLE1_LABELS, voices_table1
 
 SAMPLES = (
     "The packaged samples were written for this project: for teaching only, no benchmark, not reviewed by a clinician."
@@ -40,11 +41,11 @@ def chance_note(study: Study) -> str:
     A model is at chance level when the 95% Wilson interval of its accuracy over all answers holds the expected
     accuracy of blind picking.
     """
-    overall = accuracy(study.records).query("voice == 'overall'")
+    scores = accuracy(study.records)
     notes = [
         f"{row.model} is at chance level: accuracy {row.accuracy:.2f} [{row.lo:.2f}, {row.hi:.2f}], "
         f"blind picking {study.chance:.2f}."
-        for row in overall.itertuples()
+        for row in scores[scores["voice"] == OVERALL].itertuples()
         if row.lo <= study.chance <= row.hi
     ]
     canned = study.records.loc[study.records["source"] == "scripted", "model"].unique()
@@ -65,15 +66,14 @@ def own_accuracy(study: Study) -> Drawing | None:
     """Accuracy per voice of the run's own models, with the chance level and what must not be read into it."""
     if study.records.empty:
         return None
-    drawn = voice_accuracy(accuracy(study.records), chance=study.chance, note=chance_note(study))
-    return Drawing(drawn)
+    return Drawing(voice_accuracy(accuracy(study.records), chance=study.chance, note=chance_note(study)))
 
 
 def own_gaps(study: Study) -> Block | None:
     """Gap and NAG of the run's own models with their 95% intervals, as proportions."""
     if study.records.empty:
         return None
-    rows = anchoring(study.records, **study.draws).rename(columns={"worst_voice": "worst voice"})
+    rows = anchoring(study.records, **study.statistics).rename(columns={"worst_voice": "worst voice"})
     rows["gap"] = [interval(*values) for values in rows[["gap", "gap_lo", "gap_hi"]].to_numpy()]
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
     rows["null, 95th percentile"] = rows["null_p95"]
@@ -97,7 +97,7 @@ def own_table3(study: Study) -> Block | None:
     """`facts` Table 3 for the run's own models."""
     if study.records.empty:
         return None
-    rows = facts_table3(study.records, **study.draws)
+    rows = facts_table3(study.records, **study.statistics)
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
     rows = rows.drop(columns=["nag", "nag_lo", "nag_hi", "null_p95"]).rename(columns=heading)
     return table(rows, "Table 3 for the models of this run, NAG with its 95% interval")
@@ -120,59 +120,75 @@ def heading(column: str) -> str:
 def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
     """McNemar's test of the reference voice against each marked voice, after both corrections of `voices` §5."""
     tests = mcnemar(records, reference).query("voice_a == @reference")
-    survives = ["no", "per model", f"per model and of all {len(tests)}"]
-    kept = tests["significant_model"].astype(int) + tests["significant_reference"].astype(int)
-    tests = tests.assign(kept=[survives[number] for number in kept])
+    corrections = {"significant_model": "per model", "significant_reference": f"over all {len(tests)}"}
+    survives = tests[list(corrections)].fillna(False).rename(columns=corrections)
+    tests = tests.assign(kept=[" and ".join(survives.columns[row]) or "no" for row in survives.to_numpy(bool)])
     labels = {
         "model": "model",
         "voice_b": "against",
         "b": f"{reference} only",
         "c": "other only",
         "p_chi2": "p",
-        "kept": "significant after Bonferroni",
+        "kept": "significant after Bonferroni:",
         "note": "note",
     }
     caption = f"McNemar tests of the {reference} voice against each marked voice; counts of questions right in one only"
     return table(tests[list(labels)], caption, formats={"p_chi2": ".1e"}, labels=labels, row_headers=2)
 
 
-def table1(cases: Sequence[Case], whose: str) -> Block:
-    """`voices` Table 1, the rows that are counted from the texts, against the printed values."""
-    compared = compare(
-        voices_table1(cases), "voice_table1_retellings", {voice: voice for voice in cases[0].narratives}, on="property"
-    )
-    caption = f"Table 1 from {whose}; ✓ equal to the printed digits of the paper's 1,000 cases, ≠ followed by them"
-    return beside(compared.dropna(subset="ours"), caption, labels=TABLE1_LABELS)
+def table1(cases: Sequence[Case], whose: str, reference: str, judge: bool = False) -> Block:
+    """`voices` Table 1, the rows that are counted from the texts, each above the printed one.
+
+    Words are means; shares are "count (per cent of cases)". With `judge`, ✓ marks a number that has the printed digits
+    and ≠ one that does not: for the paper's own cases only, since others are not expected to agree.
+    """
+    printed = published("voice_table1_retellings").set_index("property").assign(original="")
+    printed.loc["length_words (original 137)", "original"] = "137"
+    voices = ["original", *cases[0].narratives]
+    rows = []
+    for name, counted in voices_table1(cases, reference).groupby("property", sort=False):
+        cells = counted.set_index("voice").reindex(voices)
+        above = printed.loc[name].reindex(voices).fillna("")
+        ours = [_table1_cell(cell, above[voice] if judge else "") for voice, cell in cells.iterrows()]
+        rows.append([TABLE1_LABELS[name], whose, *ours])
+        rows.append(["", "printed, 1,000 cases", *above])
+    frame = pd.DataFrame(rows, columns=["property", "cases", *voices])
+    return table(frame, f"Table 1 from {whose}, above the printed values", numeric=voices, row_headers=2)
+
+
+def _table1_cell(cell: pd.Series, printed: str) -> str:
+    """One number of Table 1 as text, marked against the printed one if there is one."""
+    if pd.isna(cell["value"]):
+        return "" if pd.isna(cell["note"]) else cell["note"]
+    text = f"{cell['value']:.1f}" if pd.isna(cell["count"]) else f"{cell['count']:,d} ({cell['value']:.1f})"
+    return f"{text} {MARKS[compare_printed(cell['value'], printed)][0]}" if printed else text
 
 
 def released_table1(study: Study) -> Block:
     """The same from the released cases; or one line that says how to get them."""
     if not study.real_cases:
-        return callout("The released cases are not on this machine; `nsh data pull` fetches them (about 20 MB).")
-    return table1(study.real_cases, "the 1,000 released cases")
+        return callout("The released cases are not on this machine; `nsh data pull` fetches them (about 16 MB).")
+    return table1(study.real_cases, "the released cases", "clinical", judge=True)
 
 
 def uncounted_table1() -> Block:
     """The rows of `voices` Table 1 that come from judges and clinicians, as printed."""
     printed = published("voice_table1_retellings").set_index("property")
     others = printed.drop(index=list(TABLE1.values())).rename(index=TABLE1_LABELS)
-    return table(others, "Table 1, the rows by judges and clinicians, as printed; not computed here")
+    return table(others, "Table 1, the rows by judges and clinicians, as printed", numeric=others.columns)
 
 
 def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
-    """The numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
-    printed = published("voices_section5").set_index("id")
-    rows = printed.loc[[name for name in seven.index if name in printed.index], ["printed"]]
-    rows["seven released models"] = seven.reindex(rows.index).map(_short)
-    if own is not None:
-        rows["this run"] = own.reindex(rows.index).map(_short)
-    rows.index = rows.index.str.replace("_", " ").str.replace(" pct", " (%)").str.replace(" points", " (points)")
-    rows = rows.rename(columns={"printed": "printed, twelve models"}).rename_axis("quantity")
-    return table(rows, "The numbers of section 5; not expected to be equal, since models and runs differ")
+    """Numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
+    printed = published("voices_section5").set_index("id").loc[list(seven.index)]
+    rows = printed[["label", "printed"]].rename(columns={"label": "quantity", "printed": "printed, twelve models"})
+    for heading, values in {"seven released models": seven, "this run": own}.items():
+        if values is not None:
+            rows[heading] = [_as_printed(values.get(name), printed.at[name, "printed"]) for name in rows.index]
+    caption = "Numbers of section 5; not expected to be equal, since models and runs differ"
+    return table(rows.reset_index(drop=True), caption, numeric=rows.columns[1:])
 
 
-def _short(value: float) -> str:
-    """A number with the decimals that its size asks for, or "not computed"."""
-    if pd.isna(value):
-        return "not computed"
-    return f"{value:.0f}" if float(value).is_integer() and abs(value) >= 1 else f"{value:.3f}"
+def _as_printed(value: float | None, printed: str) -> str:
+    """A number with as many decimals as the printed one, or "not computed"."""
+    return "not computed" if value is None or pd.isna(value) else f"{value:z.{decimals(printed)}f}".replace("-", "−")

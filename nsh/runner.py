@@ -31,10 +31,17 @@ class Outcome:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run did with its calls: generated them, or found them in the store or shared by another job."""
+    """What a run did with its calls: generated, found in the store, or shared with another job of the run."""
 
     generated: int = 0
-    reused: int = 0
+    found: int = 0
+    shared: int = 0
+
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(self.generated + other.generated, self.found + other.found, self.shared + other.shared)
+
+    def __str__(self) -> str:
+        return f"generations: {self.generated} made, {self.found} found in the store"
 
 
 @dataclass(slots=True)
@@ -79,7 +86,7 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
     outcomes : list of Outcome
         In the order of `todo`.
     tally : Tally
-        How many calls were generated and how many were not.
+        How many calls were generated, found in the store, and shared.
 
     Raises
     ------
@@ -104,7 +111,7 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
         waiting: dict[str, list[int]] = {}
         for index, state in running.items():
             waiting.setdefault(key_of(engine.identity, state.call), []).append(index)
-        tally.reused += len(running) - len(waiting)
+        tally.shared += len(running) - len(waiting)
         for key, completion in _complete({k: running[v[0]].call for k, v in waiting.items()}, engine, store, tally):
             for index in waiting[key]:
                 answer = _resume(running[index], key, completion, answer_only)
@@ -144,7 +151,7 @@ def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally
         if completion is None:
             missing.append(key)
         else:
-            tally.reused += 1
+            tally.found += 1
             yield key, completion
     with Progress(len(missing), f"{engine.identity['model']}") as progress:
         for index, completion in engine.generate([calls[key] for key in missing]):

@@ -12,12 +12,13 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.declared import find_page
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
-from nsh.models import ModelSpec, resolve
+from nsh.errors import MissingDataError, ParameterError
+from nsh.models import ModelSpec, known, resolve
 from nsh.params import check, for_page
 from nsh.patterns import from_patterns
 from nsh.place import store_folder
 from nsh.records import from_outcomes, records_frame
-from nsh.released import load_released, released_dir
+from nsh.released import MODELS, load_released, released_dir, result_file
 from nsh.runner import Job, Outcome, Tally, jobs, run
 from nsh.store import Store
 
@@ -51,6 +52,11 @@ class Study:
         """The cases, validated."""
         return load_cases(self.values["source"], self.values["n_cases"])
 
+    @property
+    def runs_models(self) -> bool:
+        """Whether the page computes on answers, and not on the cases alone."""
+        return "models" in self.values
+
     @cached_property
     def models(self) -> list[ModelSpec]:
         """The models to run; none where the page runs no model."""
@@ -66,10 +72,25 @@ class Study:
         """Expected accuracy (a proportion) of picking an option blindly: the mean of 1 / number of options."""
         return sum(1 / len(case.options) for case in self.cases) / len(self.cases)
 
+    @cached_property
+    def reference(self) -> str:
+        """The unmarked voice of the study's cases.
+
+        Raises
+        ------
+        ParameterError
+            If the parameter names a voice that the cases do not have.
+        """
+        voices = list(self.cases[0].narratives)
+        named = self.values["reference"]
+        if named is not None and named not in voices:
+            raise ParameterError(f"reference = {named!r}: the cases have the voices {', '.join(voices)}")
+        return named or ("clinical" if "clinical" in voices else voices[0])
+
     @property
-    def draws(self) -> dict[str, int]:
-        """Resamples and seed, as the statistics take them."""
-        return {name: self.values[name] for name in ("resamples", "seed")}
+    def statistics(self) -> dict[str, Any]:
+        """Reference voice, resamples and seed, as the statistics of the study's own records take them."""
+        return {"reference": self.reference, **{name: self.values[name] for name in ("resamples", "seed")}}
 
     def engine(self, model: ModelSpec) -> Engine:
         """The engine of a model; the `store` engine where $NSH_ENGINE says so, which never generates."""
@@ -98,21 +119,24 @@ class Study:
             store = Store(store_folder())
             outcomes, tally = run(self.jobs, self.engine(model), store, self.values["answer_only"])
             store.close()
-            self.tally = Tally(self.tally.generated + tally.generated, self.tally.reused + tally.reused)
+            self.tally += tally
             self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
             frames.append(from_outcomes(outcomes, model.name))
         return pd.concat(frames, ignore_index=True)
 
     @cached_property
     def real(self) -> pd.DataFrame:
-        """B1 of the seven released models: their released answers where found, else the packaged pattern counts.
+        """B1 of the seven released models: their released answers where all are here, else the packaged counts.
 
         Pattern counts hold, for each model, how many questions were right or wrong in which voices: enough for every
         measure within a model, without the letters and without the link of a question across models.
         """
         folder = released_dir(self.values["released"])
-        records = load_released(folder, ["B1"]) if folder else records_frame([])
-        return from_patterns(["B1"]) if records.empty else records
+        if folder and all((folder / result_file("B1", key)).is_file() for key in MODELS):
+            return load_released(folder, ["B1"])
+        if self.values["released"] == "require":
+            raise MissingDataError(f"{folder} lacks some of the seven B1 result files; `nsh data status` names them")
+        return from_patterns(["B1"])
 
     @cached_property
     def real_cases(self) -> list[Case]:
@@ -122,16 +146,17 @@ class Study:
 
     @cached_property
     def sizes(self) -> dict[str, float]:
-        """Billions of parameters of every model of the records, where known."""
-        names = dict.fromkeys([*self.real["model"], *(model.name for model in self.models)])
-        return {name: size for name in names if (size := resolve(name).parameters) is not None}
+        """Billions of parameters of the papers' models and the study's own, where known."""
+        specs = [*known().values(), *self.models]
+        return {spec.name: spec.parameters for spec in specs if spec.parameters is not None}
 
     @cached_property
     def data_hash(self) -> str:
         """SHA-256 of all that the page computes on: cases, records of its run, and the papers' answers or cases."""
         digest = hashlib.sha256(case_hash(self.cases).encode())
-        digest.update(case_hash(self.real_cases).encode())
-        for records in (self.records, self.real) if "models" in self.values else ():
+        if not self.runs_models:
+            digest.update(case_hash(self.real_cases).encode())
+        for records in (self.records, self.real) if self.runs_models else ():
             digest.update(pd.util.hash_pandas_object(records.astype(str), index=False).to_numpy().tobytes())
         return digest.hexdigest()
 

@@ -1,6 +1,6 @@
 """Tables and notes as HTML in which every text is escaped, so that a model's words are shown literally."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
 from numbers import Integral, Real
@@ -68,6 +68,7 @@ def table(
     *,
     formats: Mapping[str, str] | None = None,
     labels: Mapping[str, str] | None = None,
+    numeric: Collection[str] = (),
     row_headers: int = 1,
 ) -> Block:
     """Show a frame.
@@ -81,6 +82,8 @@ def table(
         Plain text.
     formats, labels : mapping, optional
         Column -> format specification such as ``".4f"`` (three decimals otherwise) and column -> heading.
+    numeric : collection of str
+        Columns of text that are aligned as numbers are.
     row_headers : int
         How many first columns name the row.
 
@@ -99,7 +102,7 @@ def table(
     labels, formats = labels or {}, formats or {}
     heads = [labels.get(column, str(column).replace("_", " ")) for column in frame.columns]
     specs = [formats.get(column) for column in frame.columns]
-    right = [pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype) for dtype in frame.dtypes]
+    right = [name in numeric or _is_number(dtype) for name, dtype in frame.dtypes.items()]
     rows, texts = [], []
     for values, note in zip(frame.itertuples(index=False, name=None), notes, strict=True):
         texts.append([format_cell(value, spec, note) for value, spec in zip(values, specs, strict=True)])
@@ -172,6 +175,11 @@ def callout(text: str, kind: str = "note") -> Block:
     if kind not in CALLOUTS:
         raise ParameterError(f"callout kind {kind!r} is not one of {', '.join(CALLOUTS)}")
     return Block(f'<div class="nsh-callout nsh-{kind} {NO_MATH}" role="note">{escape(text)}</div>', text)
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether a column holds numbers; yes and no are words."""
+    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
 
 
 def _num(right: bool) -> str:

@@ -43,8 +43,9 @@ def load(spec: ModelSpec, dtype: str, device: str | None = None) -> tuple[Any, A
     source = weights_folder(spec)
     place = {"device_map": "auto"} if device is None and torch.cuda.is_available() else {}
     with _explained(spec), _no_bars():
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **place)
+        pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
+        tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **pinned, **place)
     return (model if place else model.to(device or "cpu")).eval(), tokenizer
 
 

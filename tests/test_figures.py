@@ -11,10 +11,12 @@ import pandas as pd
 import pytest
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 
 from nsh import figures
 from nsh.drawing import WIDTH
 from nsh.errors import DataError
+from nsh.models import known
 from nsh.printed import by_voice, numbers
 
 SIZES = [(1, 2), (7, 3), (16, 5)]
@@ -167,22 +169,28 @@ def test_published_values_are_drawn_hollow():
 
 def test_the_correlation_and_what_is_not_drawn_are_said():
     values = pd.Series({"a": 0.1, "b": 0.2, "c": 0.15})
-    known = SimpleNamespace(r=-0.06, lo=-0.7, hi=0.6, p=0.85, n=2, note="")
-    text = svg(figures.size_scatter(values, {"a": 3, "b": 24}, known, label="accuracy (percentage points)"))
+    found = SimpleNamespace(r=-0.06, lo=-0.7, hi=0.6, p=0.85, n=2, note="")
+    text = svg(figures.size_scatter(values, {"a": 3, "b": 24}, found))
     assert "r = −0.06, 95% interval [−0.70, 0.60], p = 0.85, n = 2 models" in text and "unknown: c." in text
+    assert "computed on the number of parameters itself, not on its logarithm" in text and "logarithmic axis" in text
     unknown = SimpleNamespace(r=np.nan, lo=np.nan, hi=np.nan, p=np.nan, n=1, note="undefined: fewer than 3 models")
     assert "r undefined (n = 1 models)" in svg(figures.size_scatter(values, {"a": 3}, unknown))
     with pytest.raises(DataError, match="no model has both a value and a size; models: a, b, c"):
         figures.size_scatter(values, {})
 
 
-def test_names_beside_points_do_not_overlap():
-    data = fabricated(12)
-    figure = DRAW["size_scatter"](data)
+def test_names_beside_the_released_models_do_not_overlap():
+    """The seven models of `facts` Table 1, three of them of 7 billion parameters."""
+    nag = pd.Series(numbers("facts_table1_nag", "B1"))
+    sizes = {name: model.parameters for name, model in known().items()}
+    figure = figures.size_scatter(nag, sizes)
     figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
-    assert len(boxes) == 12
-    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    axes = figure.axes[0]
+    names = [text.get_window_extent() for text in axes.texts]
+    dots = [Bbox.from_bounds(x - 3, y - 3, 6, 6) for x, y in axes.transData.transform(axes.lines[0].get_xydata())]
+    assert len(names) == len(dots) == 7
+    assert not any(a.overlaps(b) for a, b in itertools.combinations([*names, *dots], 2))
+    assert all(figure.bbox.containsx(name.x0) and figure.bbox.containsx(name.x1) for name in names)
 
 
 def test_few_retellings_are_drawn_one_by_one_and_a_constant_length_is_no_error():

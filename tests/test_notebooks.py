@@ -11,7 +11,15 @@ from nsh.declared import pages, parameters
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 PAGES = list(pages())
-TYPES = {"str": "str", "int": "int", "int or null": "int", "float": "float", "bool": "bool", "list[str]": "list"}
+TYPES = {
+    "str": "str",
+    "str or null": "str",
+    "int": "int",
+    "int or null": "int",
+    "float": "float",
+    "bool": "bool",
+    "list[str]": "list",
+}
 
 
 def read(slug):
@@ -41,7 +49,16 @@ def test_no_outputs_no_functions_few_short_cells(slug):
     assert len(cells) <= 15
     for cell in cells:
         assert not any(isinstance(node, ast.FunctionDef | ast.Lambda) for node in ast.walk(ast.parse(cell.source)))
-        assert len(cell.source.splitlines()) <= 10
+        assert len(cell.source.splitlines()) <= 10 or "parameters" in cell.metadata.tags
+
+
+@pytest.mark.parametrize("slug", PAGES)
+def test_prose_stands_between_code_cells(slug):
+    """Apart from the imports before the page is opened, and hidden cells that glue numbers or make the foot."""
+    cells = [c for c in read(slug).cells if not {"remove-cell", "remove-input"} & set(c.metadata.get("tags", []))]
+    pairs = zip(cells, cells[1:], strict=False)
+    bare = [b.source for a, b in pairs if a.cell_type == b.cell_type == "code"]
+    assert all("open_page" in source or source.startswith("import nsh") for source in bare)
 
 
 @pytest.mark.parametrize("slug", PAGES)

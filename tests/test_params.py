@@ -119,4 +119,4 @@ def test_workshop_is_the_default():
 
 def test_a_page_takes_its_own_parameters():
     values = for_page(find_page("voices-03-benchmark"), {"n_cases": 3, "seed": 1})
-    assert values == {"source": "samples", "n_cases": 3, "released": "auto"}
+    assert values == {"source": "samples", "n_cases": 3, "reference": None, "released": "auto"}

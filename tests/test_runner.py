@@ -25,14 +25,14 @@ def test_outcomes_keep_the_order_of_the_jobs(tmp_path):
     todo = jobs(make_cases(5), "direct")
     outcomes, tally = run(todo, CountingEngine(), Store(tmp_path))
     assert [outcome.job for outcome in outcomes] == todo
-    assert (tally.generated, tally.reused) == (15, 0)
+    assert (tally.generated, tally.found, tally.shared) == (15, 0, 0)
 
 
 def test_a_call_made_by_several_jobs_is_paid_for_once(tmp_path):
     case = make_cases(1)[0]
     engine = CountingEngine()
     outcomes, tally = run([Job("direct", case, "clinical")] * 3, engine, Store(tmp_path))
-    assert (len(engine.calls), tally.generated, tally.reused) == (1, 1, 2)
+    assert (len(engine.calls), tally.generated, tally.shared) == (1, 1, 2)
     assert len(outcomes) == 3
 
 
@@ -41,7 +41,7 @@ def test_a_second_run_generates_nothing(tmp_path):
     first, _ = run(todo, CountingEngine(), Store(tmp_path))
     engine = CountingEngine()
     second, tally = run(todo, engine, Store(tmp_path))
-    assert (engine.calls, tally.generated, tally.reused) == ([], 0, 24)
+    assert (engine.calls, tally.generated, tally.found) == ([], 0, 24)
     assert [outcome.answer for outcome in second] == [outcome.answer for outcome in first]
 
 

@@ -20,7 +20,7 @@ def test_a_run_has_a_record_for_every_voice_of_every_case(store):
     study = scripted(n_cases=3)
     assert study.records.groupby(["case", "voice"]).size().tolist() == [1] * 9
     assert set(study.records["source"]) == {"scripted"}
-    assert (study.tally.generated, study.tally.reused) == (9, 0)
+    assert (study.tally.generated, study.tally.found) == (9, 0)
     assert scripted(n_cases=3).records.equals(study.records)
 
 
@@ -76,4 +76,4 @@ def test_bad_parameters_are_refused(store, values, message):
 def test_sizes_are_known_for_the_papers_models(store):
     sizes = scripted().sizes
     assert sizes["gemma-3-12b-it"] == 12
-    assert len(sizes) == 7
+    assert {name for name in scripted().real["model"]} <= set(sizes)

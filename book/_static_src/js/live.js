@@ -5,7 +5,8 @@
   const here = new URL(".", document.currentScript.src).href; // .../_static/js/
   const vendor = new URL("../vendor/", here).href;
   const asked = new URLSearchParams(location.hash.slice(1));
-  if (asked.get("live")) {
+  const isHere = (url) => URL.canParse(url) && ["127.0.0.1", "localhost", "[::1]"].includes(new URL(url).hostname);
+  if (isHere(asked.get("live"))) {
     sessionStorage.setItem("nsh-live", JSON.stringify({ baseUrl: asked.get("live"), token: asked.get("token") || "" }));
     history.replaceState(null, "", location.pathname + location.search);
   }
