@@ -1,7 +1,6 @@
 """Batches of prompts of like length, as plain lists: which rows go together, and where they are padded."""
 
 from collections.abc import Sequence
-from itertools import takewhile
 
 
 def rows_that_fit(lengths: Sequence[int], budget: int) -> int:
@@ -40,16 +39,3 @@ def pad_left(rows: Sequence[Sequence[int]], pad: int = 0) -> tuple[list[list[int
     width = max(map(len, rows))
     ids = [[pad] * (width - len(row)) + list(row) for row in rows]
     return ids, [[0] * (width - len(row)) + [1] * len(row) for row in rows]
-
-
-def shared_start(rows: Sequence[Sequence[int]]) -> int:
-    """How many first tokens all rows have in common; every row keeps at least one of its own.
-
-    Examples
-    --------
-    >>> shared_start([[1, 2, 3, 4], [1, 2, 9]]), shared_start([[1, 2], [1, 2]]), shared_start([[1, 2]])
-    (2, 1, 1)
-    """
-    columns = zip(*rows, strict=False)
-    same = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
-    return min(same, min(map(len, rows)) - 1)

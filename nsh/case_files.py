@@ -6,7 +6,6 @@ No reader guesses types: "007", "None" and "NA" stay text in every format.
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,32 +65,22 @@ def read_jsonl(path: Path) -> Iterator[Row]:
 
 
 def _read_csv(path: Path) -> Iterator[Row]:
-    """Rows of a comma-separated table with a header; every cell is text."""
-    reader = csv.reader(io.StringIO(_decoded(path), newline=""), strict=True)
-    number, header = 0, None
+    """Rows of a comma-separated table with a header; every cell is text, and blank lines are passed over."""
+    rows = filter(None, csv.reader(io.StringIO(_decoded(path), newline=""), strict=True))
+    number = 0
     try:
-        for cells in reader:
-            if header is None:
-                header = _header(cells, path)
-                continue
-            if not cells:
-                continue
-            number += 1
+        header = next(rows, [])
+        if not all(header):
+            raise DataError(f"{path}, header: expected a name for each column; found an empty one")
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise DataError(f"{path}, header: expected each column once; found {twice[0]!r} twice")
+        for number, cells in enumerate(rows, start=1):
+            where = f"{path}, row {number}"
             if len(cells) != len(header):
-                raise DataError(
-                    f"{path}, row {number}: expected {len(header)} cells, as in the header; found {len(cells)}"
-                )
-            yield f"{path}, row {number}", dict(zip(header, cells, strict=True))
+                raise DataError(f"{where}: expected {len(header)} cells, as in the header; found {len(cells)}")
+            yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise DataError(f"{path}, row {number + 1}: not a comma-separated row ({error})") from None
-
-
-def _header(cells: list[str], path: Path) -> list[str]:
-    """Column names, each once."""
-    twice = [name for name, count in Counter(cells).items() if count > 1]
-    if twice:
-        raise DataError(f"{path}, header: expected each column once; found {twice[0]!r} twice")
-    return cells
 
 
 def _read_parquet(path: Path) -> Iterator[Row]:

@@ -36,9 +36,13 @@ def greedy(
     ids, mask = (torch.tensor(rows, device=model.device) for rows in pad_left(prompts))  # both rows x longest
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     cache = DynamicCache(config=model.config)
+    name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
+    fixed = {"use_cache": True, "logits_to_keep": 1, name: cache}  # only the last column is scored
     rows = [(place, []) for place in range(len(prompts))]
     while True:
-        tokens = _next(model, cache, ids, mask, positions)
+        with torch.inference_mode():
+            out = model(input_ids=ids, attention_mask=mask, position_ids=positions, **fixed)
+        tokens = out.logits[:, -1].argmax(-1)
         for (_, new), token in zip(rows, tokens.tolist(), strict=True):
             new.append(token)
         ends = [finished(*row) for row in rows]
@@ -52,18 +56,3 @@ def greedy(
             tokens, mask, positions = tokens[going], mask[going], positions[going]
         ids, positions = tokens[:, None], positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
-
-
-def _next(model: Any, cache: DynamicCache, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor):
-    """Most likely next token of each row; the cache takes in what was read, and only the last column is scored."""
-    name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-    with torch.inference_mode():
-        out = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            use_cache=True,
-            logits_to_keep=1,
-            **{name: cache},
-        )
-    return out.logits[:, -1].argmax(-1)

@@ -64,34 +64,28 @@ class Drawing:
     Attributes
     ----------
     figure : matplotlib.figure.Figure
-    alt : str
-        Text alternative; the values drawn, as the figure functions leave them in the figure's label, if blank.
+        Its label is the text alternative: the figure functions leave the values drawn there.
 
     Examples
     --------
-    >>> figure = Figure()
-    >>> Drawing(figure, "an empty figure").svg() == Drawing(figure, "an empty figure").svg()
+    >>> figure = Figure(label="an empty figure")
+    >>> Drawing(figure).svg() == Drawing(figure).svg()
     True
     """
 
     figure: Figure
-    alt: str = ""
 
     @styled
     def svg(self) -> str:
         """Return the figure as an SVG document whose title is the text alternative."""
         stream = io.StringIO()
-        self.figure.savefig(stream, format="svg", metadata={"Title": self.text, "Date": None, "Creator": None})
+        told = {"Title": self.figure.get_label(), "Date": None, "Creator": None}
+        self.figure.savefig(stream, format="svg", metadata=told)
         return stream.getvalue()
 
-    @property
-    def text(self) -> str:
-        """The text alternative."""
-        return self.alt or self.figure.get_label()
-
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
-        bundle = {"image/svg+xml": self.svg(), "text/plain": self.text}
-        return bundle, {"image/svg+xml": {"alt": self.text}}
+        text = self.figure.get_label()
+        return {"image/svg+xml": self.svg(), "text/plain": text}, {"image/svg+xml": {"alt": text}}
 
 
 def checked(frame: pd.DataFrame, figure: str, columns: Sequence[str]) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from nsh.accuracies import OVERALL
 from nsh.drawing import BAND, GRAY, checked, entry, finish, hollow, look, points, rows_of, styled, text_columns
 from nsh.errors import DataError
 from nsh.voices import styles_of
@@ -14,12 +15,7 @@ from nsh.voices import styles_of
 
 @styled
 def accuracy_penalty(
-    accuracy: pd.DataFrame,
-    anchoring: pd.DataFrame,
-    *,
-    reference: str = "clinical",
-    published: pd.DataFrame | None = None,
-    note: str = "",
+    accuracy: pd.DataFrame, anchoring: pd.DataFrame, *, reference: str = "clinical", note: str = ""
 ) -> Figure:
     """Draw the accuracy penalty of each marked voice against the reference voice (`voices`, Figure 2).
 
@@ -32,8 +28,6 @@ def accuracy_penalty(
         ends at each model's `null_p95`.
     reference : str
         The voice that the others are compared with.
-    published : pandas.DataFrame, optional
-        Printed accuracies: `model`, `voice`, `value` (proportion), as `nsh.printed.by_voice` returns them.
     note : str
         Printed below the figure.
 
@@ -52,9 +46,9 @@ def accuracy_penalty(
     """
     accuracy = checked(accuracy, "accuracy_penalty", ("model", "voice", "accuracy"))
     anchoring = _sorted_by_nag(checked(anchoring, "accuracy_penalty", ("model", "nag", "null_p95")))
-    penalty = _penalties(accuracy, "accuracy", reference, anchoring.index)
+    penalty = _penalties(accuracy, reference, anchoring.index)
     figure, axes = rows_of(list(anchoring.index), 0.3)
-    rows, printed, texts = range(len(anchoring)), [], {}
+    rows, texts = range(len(anchoring)), {}
     band = _null_band(axes, anchoring["null_p95"])
     axes.hlines(rows, penalty.min(axis=1), penalty.max(axis=1), color=GRAY, linewidth=1, zorder=1)
     styles = styles_of(penalty.columns)
@@ -62,23 +56,19 @@ def accuracy_penalty(
         axes.plot(penalty[voice], rows, linestyle="none", **look(style))
         notes = accuracy[accuracy["voice"] == voice].set_index("model").reindex(anchoring.index).get("note")
         texts[style.label] = points(penalty[voice], notes)
-    if published is not None:
-        printed = [entry("as printed", **hollow())]
-        for voice, values in _penalties(published, "value", reference, anchoring.index).items():
-            axes.plot(values, rows, linestyle="none", **hollow(styles_of([*styles, voice])[voice].marker))
     text_columns(axes, texts)
     what = f"ccuracy penalty against the {reference} voice (percentage points)"
     axes.set_xlabel(f"a{what}")
-    entries = [*(entry(style.label, **look(style)) for style in styles.values()), *printed, band]
+    entries = [*(entry(style.label, **look(style)) for style in styles.values()), band]
     return finish(figure, entries, note, f"A{what}", _values(anchoring.index, texts))
 
 
-def _penalties(frame: pd.DataFrame, value: str, reference: str, models: Sequence[str]) -> pd.DataFrame:
+def _penalties(frame: pd.DataFrame, reference: str, models: Sequence[str]) -> pd.DataFrame:
     """Reference accuracy minus each other voice's, in points, models x voices, voices in the frame's order."""
-    voices = [voice for voice in dict.fromkeys(frame["voice"]) if voice != "overall"]
+    voices = [voice for voice in dict.fromkeys(frame["voice"]) if voice != OVERALL]
     if reference not in voices:
         raise DataError(f"accuracy_penalty: no rows of the reference voice {reference!r}; voices: {', '.join(voices)}")
-    wide = frame.pivot(index="model", columns="voice", values=value).reindex(index=models, columns=voices)
+    wide = frame.pivot(index="model", columns="voice", values="accuracy").reindex(index=models, columns=voices)
     return 100 * wide.drop(columns=reference).rsub(wide[reference], axis=0)
 
 

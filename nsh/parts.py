@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from nsh.accuracies import accuracy
+from nsh.accuracies import OVERALL, accuracy
 from nsh.agreement import mcnemar
 from nsh.cases import Case
 from nsh.comparison import compare_printed

@@ -8,6 +8,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from nsh.accuracies import OVERALL
 from nsh.drawing import BAND, GRAY, checked, entry, finish, hollow, look, rows_of, styled
 from nsh.tables import format_cell, missing_text
 from nsh.voices import styles_of
@@ -51,7 +52,7 @@ def voice_accuracy(
     'Accuracy (proportion of cases answered correctly). tiny: clinical 0.600, cultural 0.500.'
     """
     accuracy = checked(accuracy, "voice_accuracy", ("model", "voice", "accuracy", "lo", "hi"))
-    accuracy = accuracy[accuracy["voice"] != "overall"]
+    accuracy = accuracy[accuracy["voice"] != OVERALL]
     styles = styles_of(accuracy["voice"])
     looks = {voice: {"label": style.label, **look(style)} for voice, style in styles.items()}
     if published is not None:
@@ -129,11 +130,9 @@ def _series(frame: pd.DataFrame, published: pd.DataFrame | None, value: str, loo
         for model, height in zip(models, heights, strict=True):
             values[model].append(f"{style['label']} {format_cell(part.at[model, value], None, notes[model])}")
             if pd.isna(part.at[model, value]):
-                text, place = (
-                    f"{style['label']}: {missing_text(notes[model])}",
-                    {"va": "center", "backgroundcolor": "white"},
-                )
-                axes.annotate(text, (0, height), (4, 0), ("axes fraction", "data"), "offset points", **place)
+                text, where = f"{style['label']}: {missing_text(notes[model])}", ("axes fraction", "data")
+                place = {"va": "center", "backgroundcolor": "white"}
+                axes.annotate(text, (0, height), (4, 0), where, "offset points", **place)
     entries = [entry(**style) for style in looks.values()] + [entry("as printed", **hollow())] * (published is not None)
     return figure, axes, entries, {model: ", ".join(texts) for model, texts in values.items()}
 
@@ -174,13 +173,13 @@ def retelling_lengths(lengths: pd.DataFrame, *, published: Mapping[str, float] |
         sns.violinplot(**shown, inner="quart", cut=0, linewidth=1, alpha=0.5, legend=False, ax=axes)
     values = {}
     for row, (voice, style) in enumerate(styles.items()):
-        mean, count = groups.get_group(voice).mean(), groups.get_group(voice).count()
+        words = groups.get_group(voice)
+        mean, count = words.mean(), words.count()
         if count <= FEW:
-            axes.plot(groups.get_group(voice), [row] * count, "|", color=style.color, markersize=12)
+            axes.plot(words, [row] * count, "|", color=style.color, markersize=12)
         axes.plot(mean, row, **look(style))
-        values[style.label] = (
-            f"mean {mean:.0f}{f', printed {printed[voice]:g}' if voice in printed else ''} (n = {count})"
-        )
+        also = f", printed {printed[voice]:g}" if voice in printed else ""
+        values[style.label] = f"mean {mean:.0f}{also} (n = {count})"
         axes.plot(printed.get(voice, np.nan), row, **hollow("D"))
     axes.set(xlabel="words per retelling", ylabel="")
     axes.set_xlim(left=0)

@@ -85,16 +85,3 @@ def styles_of(voices: Iterable[str]) -> dict[str, Voice]:
     return {
         name: known[name] if name in known else Voice(name, name, name, None, **fallback[taken[name]]) for name in names
     }
-
-
-def style_of(voice: str) -> Voice:
-    """Return the style of one voice, known or not.
-
-    Examples
-    --------
-    >>> style_of("cultural").color
-    '#009E73'
-    >>> style_of("rural") == style_of("rural")
-    True
-    """
-    return styles_of([voice])[voice]

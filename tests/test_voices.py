@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from nsh.voices import _declared, known_voices, released_names, style_of, styles_of
+from nsh.voices import _declared, known_voices, released_names, styles_of
 
 ALL_COLORS = [entry["color"] for entry in [*_declared()["voices"], *_declared()["fallback"]]]
 
@@ -69,6 +69,6 @@ def test_same_set_same_styles_whatever_the_order_and_more_than_there_are_styles(
 
 
 def test_a_fallback_style_is_the_same_in_another_process():
-    code = "from nsh.voices import style_of; print(style_of('rural').color)"
+    code = "from nsh.voices import styles_of; print(styles_of(['rural'])['rural'].color)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == style_of("rural").color
+    assert ran.stdout.strip() == styles_of(["rural"])["rural"].color
