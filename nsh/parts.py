@@ -76,9 +76,9 @@ def own_gaps(study: Study) -> Block | None:
     rows = anchoring(study.records, **study.statistics).rename(columns={"worst_voice": "worst voice"})
     rows["gap"] = [interval(*values) for values in rows[["gap", "gap_lo", "gap_hi"]].to_numpy()]
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
-    rows["null, 95th percentile"] = rows["null_p95"]
-    shown = ["model", "n", "gap", "NAG", "worst voice", "null, 95th percentile", "note"]
-    return table(rows[shown], "Gap and NAG of the models of this run, as proportions, with 95% intervals")
+    rows["null"] = rows["null_p95"]
+    caption = "Gap and NAG of the models of this run, as proportions, with 95% intervals; null: its 95th percentile"
+    return table(rows[["model", "n", "gap", "NAG", "worst voice", "null", "note"]], caption)
 
 
 def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
@@ -120,19 +120,21 @@ def heading(column: str) -> str:
 def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
     """McNemar's test of the reference voice against each marked voice, after both corrections of `voices` §5."""
     tests = mcnemar(records, reference).query("voice_a == @reference")
-    corrections = {"significant_model": "per model", "significant_reference": f"over all {len(tests)}"}
-    survives = tests[list(corrections)].fillna(False).rename(columns=corrections)
-    tests = tests.assign(kept=[" and ".join(survives.columns[row]) or "no" for row in survives.to_numpy(bool)])
+    survives = tests[["significant_model", "significant_reference"]].fillna(False).astype(int).sum(axis=1)
+    tests = tests.assign(kept=survives.map(["no", "in one", "in both"].__getitem__))
     labels = {
         "model": "model",
         "voice_b": "against",
         "b": f"{reference} only",
         "c": "other only",
         "p_chi2": "p",
-        "kept": "significant after Bonferroni:",
+        "kept": "significant",
         "note": "note",
     }
-    caption = f"McNemar tests of the {reference} voice against each marked voice; counts of questions right in one only"
+    caption = (
+        f"McNemar tests of the {reference} voice against each marked voice: questions right in one only, p, and "
+        f"whether it is significant after Bonferroni correction per model and over all {len(tests)} tests"
+    )
     return table(tests[list(labels)], caption, formats={"p_chi2": ".1e"}, labels=labels, row_headers=2)
 
 
@@ -150,10 +152,9 @@ def table1(cases: Sequence[Case], whose: str, reference: str, judge: bool = Fals
         cells = counted.set_index("voice").reindex(voices)
         above = printed.loc[name].reindex(voices).fillna("")
         ours = [_table1_cell(cell, above[voice] if judge else "") for voice, cell in cells.iterrows()]
-        rows.append([TABLE1_LABELS[name], whose, *ours])
-        rows.append(["", "printed, 1,000 cases", *above])
-    frame = pd.DataFrame(rows, columns=["property", "cases", *voices])
-    return table(frame, f"Table 1 from {whose}, above the printed values", numeric=voices, row_headers=2)
+        rows += [[TABLE1_LABELS[name], *ours], ["as printed", *above]]
+    frame = pd.DataFrame(rows, columns=["property", *voices])
+    return table(frame, f"Table 1 from {whose}, above what is printed for the paper's 1,000 cases", numeric=voices)
 
 
 def _table1_cell(cell: pd.Series, printed: str) -> str:
@@ -180,7 +181,8 @@ def uncounted_table1() -> Block:
 
 def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
     """Numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
-    printed = published("voices_section5").set_index("id").loc[list(seven.index)]
+    printed = published("voices_section5").set_index("id")
+    printed = printed.loc[sorted(seven.index, key=printed.index.get_loc)]
     rows = printed[["label", "printed"]].rename(columns={"label": "quantity", "printed": "printed, twelve models"})
     for heading, values in {"seven released models": seven, "this run": own}.items():
         if values is not None:

@@ -138,7 +138,10 @@ def pull(
     registry = {file.path: f"sha256:{file.sha256}" for file in listed_files()}
     source = pooch.create(path=folder, base_url=base, registry=registry, retry_if_failed=retries)
     downloader = pooch.HTTPDownloader(timeout=timeout)
-    with _quiet(pooch.get_logger()), Progress(len(registry), "released files") if progress else nullcontext() as count:
+    with (
+        _quiet(pooch.get_logger()),
+        Progress(len(registry), "released files", unit="file") if progress else nullcontext() as count,
+    ):
         for path in registry:
             _fetch(source, path, downloader, timeout)
             if count:

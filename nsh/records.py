@@ -25,7 +25,8 @@ DTYPES = {
     "source": "object",
 }
 COLUMNS = list(DTYPES)
-STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty")
+STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty", "pattern")  # pattern: counts, no letters
+SOURCES = ("run", "scripted", "released", "patterns", "fabricated")
 
 
 def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -65,7 +66,8 @@ def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def from_outcomes(outcomes: Iterable[Outcome], model: str) -> pd.DataFrame:
-    """Records of a run, `source` "run"; text is the last completion, tokens are summed over the stages."""
+    """Records of a run: text is the last completion, tokens are summed over the stages; `source` is "run", or
+    "scripted" where the replies are canned."""
     return records_frame(
         {
             "model": model,

@@ -55,8 +55,8 @@ class _Running:
     completions: list[Completion] = field(default_factory=list)
 
 
-def jobs(cases: Iterable[Case], condition: str, voices: Iterable[str] | None = None) -> list[Job]:
-    """Every voice of every case under a condition (all voices unless some are named).
+def jobs(cases: Iterable[Case], condition: str) -> list[Job]:
+    """Every voice of every case under a condition.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def jobs(cases: Iterable[Case], condition: str, voices: Iterable[str] | None = N
     >>> [job.voice for job in jobs([case], "direct")]
     ['clinical', 'cultural']
     """
-    return [Job(condition, case, voice) for case in cases for voice in (voices or case.narratives)]
+    return [Job(condition, case, voice) for case in cases for voice in case.narratives]
 
 
 def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = False) -> tuple[list[Outcome], Tally]:

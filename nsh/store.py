@@ -75,9 +75,6 @@ class Store:
     def __len__(self) -> int:
         return len(self._places)
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._places
-
     def _index(self, path: Path) -> None:
         """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
         start = 0

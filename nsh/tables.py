@@ -12,7 +12,7 @@ from nsh.errors import ParameterError
 from nsh.printed import decimals
 
 NO_MATH = "tex2jax_ignore mathjax_ignore"  # keeps a dollar sign a dollar sign
-CALLOUTS = ("note", "important", "warning")
+CALLOUTS = ("note", "warning")
 MARKS = {True: ("✓", "equal to the printed digits"), False: ("≠", "differs from the printed")}
 
 
@@ -22,9 +22,6 @@ class Block:
 
     html: str
     text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}
@@ -165,7 +162,7 @@ def callout(text: str, kind: str = "note") -> Block:
     Raises
     ------
     ParameterError
-        If `kind` is not note, important or warning.
+        If `kind` is neither note nor warning.
 
     Examples
     --------

@@ -46,8 +46,6 @@ class TransformersEngine:
         Number format in place of the model's own.
     batch_tokens : int
         Most prompt tokens in one batch, padding included. Halved when memory runs out.
-    device : str, optional
-        As PyTorch names it; unless given, all GPUs that there are, else the CPU.
 
     Examples
     --------
@@ -56,16 +54,15 @@ class TransformersEngine:
     'bfloat16'
     """
 
-    def __init__(self, spec: ModelSpec, dtype: str | None = None, batch_tokens: int = 2048, device: str | None = None):
+    def __init__(self, spec: ModelSpec, dtype: str | None = None, batch_tokens: int = 2048):
         self.spec = spec
         self.identity = spec.identity(dtype)
         self.batch_tokens = batch_tokens
-        self.device = device
 
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         """Model and tokenizer."""
-        return load(self.spec, self.identity["dtype"], self.device)
+        return load(self.spec, self.identity["dtype"])
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
         """Complete calls, each as soon as it is finished, longest prompts first.
@@ -90,7 +87,7 @@ class TransformersEngine:
         >>> list(engine.generate([Call((("user", "Which?"),), 16)]))  # doctest: +SKIP
         [(0, Completion(text='A', finish='stop', ...))]
         """
-        waiting = sorted((self._row(index, call) for index, call in enumerate(calls)), key=len, reverse=True)
+        waiting = sorted((self.row(index, call) for index, call in enumerate(calls)), key=len, reverse=True)
         budget = self.batch_tokens
         while waiting:
             n = rows_that_fit([len(row) for row in waiting], budget)
@@ -108,7 +105,7 @@ class TransformersEngine:
                 log.warning("out of memory with %d rows; going on with batches of at most %d tokens", n, budget)
             waiting = [*left.values(), *waiting[n:]]
 
-    def _row(self, index: int, call: Call) -> Row:
+    def row(self, index: int, call: Call) -> Row:
         """Tokenize a call and check that it fits."""
         model, tokenizer = self.loaded
         row = Row(index, call, encode(tokenizer, call.messages, self.identity["template"]))

@@ -17,12 +17,12 @@ TABLE1 = {
     "superset": "original_verbatim_pct",
 }
 TABLE1_LABELS = {
-    "length_words (original 137)": "Length (words; original 137)",
-    "explicit_numeric_age_pct": "Explicit numeric age (%)",
+    "length_words (original 137)": "Length (words)",
+    "explicit_numeric_age_pct": "Numeric age (%)",
     "relevant_addition_pct_judge_F": "≥ 1 relevant addition (%), judge F",
     "relevant_addition_pct_judge_P": "≥ 1 relevant addition (%), judge P",
     "relevant_addition_pct_judge_L": "≥ 1 relevant addition (%), judge L",
-    "original_verbatim_pct": "Original appended verbatim (%)",
+    "original_verbatim_pct": "Original appended (%)",
     "facts_preserved_clinicians_pct": "Facts preserved, clinicians (%)",
     "realism_clinicians_1_to_5": "Realism, clinicians (1 to 5)",
 }

@@ -15,16 +15,14 @@ from nsh.place import cache_folder
 INSTALL = 'pip install "narrativeshield-papers[models]"'
 
 
-def load(spec: ModelSpec, dtype: str, device: str | None = None) -> tuple[Any, Any]:
-    """Load a model and its tokenizer.
+def load(spec: ModelSpec, dtype: str) -> tuple[Any, Any]:
+    """Load a model and its tokenizer: on all GPUs that there are, else on the CPU.
 
     Parameters
     ----------
     spec : ModelSpec
     dtype : str
         Number format of the weights, always given: the libraries' default changed between versions.
-    device : str, optional
-        As PyTorch names it; unless given, all GPUs that there are, else the CPU.
 
     Raises
     ------
@@ -41,12 +39,12 @@ def load(spec: ModelSpec, dtype: str, device: str | None = None) -> tuple[Any, A
     except ImportError as error:
         raise EngineError(f"{error}; to run models: {INSTALL}") from None
     source = weights_folder(spec)
-    place = {"device_map": "auto"} if device is None and torch.cuda.is_available() else {}
+    place = {"device_map": "auto"} if torch.cuda.is_available() else {}
     with _explained(spec), _no_bars():
         pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **pinned, **place)
-    return (model if place else model.to(device or "cpu")).eval(), tokenizer
+    return model.eval(), tokenizer
 
 
 def weights_folder(spec: ModelSpec) -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -56,8 +57,7 @@ def test_no_outputs_no_functions_few_short_cells(slug):
 def test_prose_stands_between_code_cells(slug):
     """Apart from the imports before the page is opened, and hidden cells that glue numbers or make the foot."""
     cells = [c for c in read(slug).cells if not {"remove-cell", "remove-input"} & set(c.metadata.get("tags", []))]
-    pairs = zip(cells, cells[1:], strict=False)
-    bare = [b.source for a, b in pairs if a.cell_type == b.cell_type == "code"]
+    bare = [b.source for a, b in pairwise(cells) if a.cell_type == b.cell_type == "code"]
     assert all("open_page" in source or source.startswith("import nsh") for source in bare)
 
 

@@ -50,8 +50,24 @@ def test_nsh_stays_thin():
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
 def test_every_module_is_small_and_says_what_it_is(path):
     source = path.read_text(encoding="utf-8")
-    assert source.count("\n") <= 250
-    assert ast.get_docstring(ast.parse(source))
+    tree = ast.parse(source)
+    assert source.count("\n") <= 210
+    assert ast.get_docstring(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            docstring = node.body[0].end_lineno - node.body[0].lineno + 1 if ast.get_docstring(node) else 0
+            assert node.end_lineno - node.lineno + 1 - docstring <= 40, f"{node.name} is long"
+
+
+def test_no_more_than_twelve_commands():
+    from nsh.cli import app, data_app
+
+    assert len(app.registered_commands) + len(data_app.registered_commands) <= 12
+
+
+def test_tests_are_as_large_as_the_code_they_test():
+    tests = sum(code_lines(path) for path in (ROOT / "tests").glob("*.py"))
+    assert tests >= 0.8 * sum(map(code_lines, MODULES))
 
 
 def test_public_names_can_be_imported():
@@ -117,8 +133,6 @@ def eight_word_runs(texts) -> set[int]:
 
 def test_no_released_text_in_the_repository_or_the_built_book(released):
     """No run of eight words of a released narrative or vignette, in any text file of the checkout or the book."""
-    import json
-
     from nsh.case_files import QUESTIONS
     from nsh.cases import load_cases
 
@@ -131,10 +145,7 @@ def test_no_released_text_in_the_repository_or_the_built_book(released):
             continue
         text = path.read_text(encoding="utf-8", errors="ignore")
         if path.suffix in {".ipynb", ".jsonl"}:
-            text = json.dumps(
-                [json.loads(line) for line in text.splitlines()] if path.suffix == ".jsonl" else json.loads(text),
-                ensure_ascii=False,
-            )
+            text = text.replace("\\n", " ").replace('\\"', '"')
         if path.suffix == ".html":
             text = re.sub(r"<[^>]+>", " ", text)
         found = eight_word_runs([text]) & runs
