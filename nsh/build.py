@@ -1,26 +1,24 @@
 """Build the book: generate what its pages lack, run the pages that changed, and turn them into HTML."""
 
-import hashlib
 import json
 import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nsh.declared import find_page, pages
-from nsh.errors import BuildError, NshError
-from nsh.execute import execute
+from nsh.errors import BuildError, KernelDied, NshError
+from nsh.execute import execute, fingerprint, staged_page
 from nsh.models import ModelSpec
 from nsh.params import for_page
 from nsh.place import root, store_folder
 from nsh.runner import Tally, run
 from nsh.store import Store
 from nsh.study import Study
-
-PACKAGE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +86,17 @@ def build_pages(
         What the first failing page raised, with the messages of all failing pages.
     """
     folder = checkout()
+    for name in ("NSH_STORE", "NSH_CACHE", "NSH_RELEASED_DIR"):  # pages run in another folder
+        if os.environ.get(name):
+            os.environ[name] = str(Path(os.environ[name]).absolute())
     studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
     say(str(generate(studies.values())))
     kept = {slug: _kept(folder, study) for slug, study in studies.items()}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=spawn, initializer=_store_only) as pool:
-        futures = {s: pool.submit(execute, s, studies[s].values, folder) for s, old in kept.items() if not old}
-        results = [kept[slug] or _finished(futures[slug], folder, studies[slug]) for slug in studies]
+        running = [study for slug, study in studies.items() if not kept[slug]]
+        futures = {s.slug: pool.submit(execute, s.slug, s.values, folder, s.data_hash) for s in running}
+        results = [kept[slug] or _finished(futures[slug]) for slug in studies]
     failures = [result for result in results if isinstance(result, NshError)]
     if failures:
         raise type(failures[0])("\n".join(str(failure) for failure in failures))
@@ -108,53 +110,25 @@ def _store_only() -> None:
     os.environ["NSH_ENGINE"] = "store"
 
 
-def _finished(future: Future, folder: Path, study: Study) -> PageResult | NshError:
-    """Note what a page was made from, so that an unchanged page is not run again; or the error that it ended in."""
+def _finished(future: Future) -> PageResult | NshError:
+    """What became of a page that was run, or the error that it ended in."""
     try:
         staged, seconds = future.result()
     except NshError as error:
         return error
-    modules = _modules(json.loads(staged.read_text(encoding="utf-8")))
-    note = {"fingerprint": fingerprint(folder, study, modules), "modules": modules, "seconds": seconds}
-    _note_file(folder, study.slug).write_text(json.dumps(note, indent=1), encoding="utf-8")
-    return PageResult(study.slug, seconds, kept=False)
+    except BrokenProcessPool:
+        return KernelDied("a worker process died while it ran a page, most likely for want of memory; try -j 1")
+    return PageResult(staged.stem, seconds, kept=False)
 
 
 def _kept(folder: Path, study: Study) -> PageResult | None:
     """The earlier run of a page, if nothing that it was made from has changed."""
-    file = _note_file(folder, study.slug)
-    if not (file.is_file() and (folder / "_build" / "stage" / "notebooks" / f"{study.slug}.ipynb").is_file()):
-        return None
-    note = json.loads(file.read_text(encoding="utf-8"))
     try:
-        same = note["fingerprint"] == fingerprint(folder, study, note["modules"])
-    except FileNotFoundError:  # a module that the page used is gone
+        note = json.loads(staged_page(folder, study.slug).read_text(encoding="utf-8"))["metadata"]["nsh"]
+        made_from = fingerprint(folder, study.slug, study.values, study.data_hash, note["modules"])
+    except (FileNotFoundError, ValueError, KeyError):  # never run, torn, or a module that it used is gone
         return None
-    return PageResult(study.slug, note["seconds"], kept=True) if same else None
-
-
-def _note_file(folder: Path, slug: str) -> Path:
-    return folder / "_build" / "run" / f"{slug}.json"
-
-
-def _modules(notebook: dict[str, Any]) -> list[str]:
-    """The modules of this package that an executed page used, as its provenance cell says."""
-    outputs = (output for cell in notebook["cells"] for output in cell.get("outputs", []))
-    found = [o["metadata"]["nsh"]["modules"] for o in outputs if "nsh" in o.get("metadata", {})]
-    if not found:
-        raise BuildError("a page has no provenance at its foot: its last cell must be `nsh.Provenance(study)`")
-    return found[-1]
-
-
-def fingerprint(folder: Path, study: Study, modules: Iterable[str]) -> str:
-    """SHA-256 of all that a page is made from: notebook, parameters, cases, answers, code and packaged data."""
-    sources = [PACKAGE.joinpath(*name.split(".")[1:]) for name in modules]
-    files = [path / "__init__.py" if path.is_dir() else path.with_suffix(".py") for path in sources]
-    files += sorted(path for path in (PACKAGE / "data").rglob("*") if path.is_file())
-    digest = hashlib.sha256(json.dumps([study.values, study.data_hash], sort_keys=True).encode())
-    for file in [folder / "notebooks" / f"{study.slug}.ipynb", *files]:
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+    return PageResult(study.slug, note["seconds"], kept=True) if note["fingerprint"] == made_from else None
 
 
 def build_book(
@@ -181,9 +155,15 @@ def build_book(
 
 def rebuild_html() -> Path | None:
     """Make the HTML of the pages on the stage; None if some page of the book has not been run yet."""
+    import nbformat
+
     from nsh.book import build_html
+    from nsh.gate import check_executed
 
     folder = checkout()
-    if not all((folder / "_build" / "stage" / "notebooks" / f"{slug}.ipynb").is_file() for slug in pages()):
+    staged = {slug: staged_page(folder, slug) for slug in pages()}
+    if not all(page.is_file() for page in staged.values()):
         return None
+    for slug, page in staged.items():
+        check_executed(nbformat.read(page, 4), slug)
     return build_html(folder, list(pages()))

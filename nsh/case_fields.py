@@ -85,7 +85,7 @@ def mapping(field: str, value: Any, where: str) -> dict[str, Any]:
             value = json.loads(value, object_pairs_hook=once)
         except KeyError as error:
             raise wrong(where, field, f"each key once, but {error.args[0]!r} stands twice", value) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             value = _literal(value)
     if not isinstance(value, Mapping):
         raise wrong(where, field, "an object, its JSON text or the text of a Python dict", value)

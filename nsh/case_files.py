@@ -57,7 +57,7 @@ def read_jsonl(path: Path) -> Iterator[Row]:
             row = json.loads(line, object_pairs_hook=once, parse_constant=_refuse)
         except KeyError as error:
             raise wrong(where, error.args[0], "each key once", "twice") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise DataError(f"{where}: expected one JSON object ({error}); found {line[:80]!r}") from None
         if not isinstance(row, dict):
             raise DataError(f"{where}: expected one JSON object; found {line[:80]!r}")
@@ -66,6 +66,7 @@ def read_jsonl(path: Path) -> Iterator[Row]:
 
 def _read_csv(path: Path) -> Iterator[Row]:
     """Rows of a comma-separated table with a header; every cell is text, and blank lines are passed over."""
+    csv.field_size_limit(1 << 27)
     rows = filter(None, csv.reader(io.StringIO(_decoded(path), newline=""), strict=True))
     number = 0
     try:
@@ -90,7 +91,7 @@ def _read_parquet(path: Path) -> Iterator[Row]:
 
     try:
         rows = pyarrow.parquet.read_table(path).to_pylist()
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, OverflowError) as error:
         raise DataError(f"{path}: not a Parquet table ({error})") from None
     for number, row in enumerate(rows, start=1):
         yield f"{path}, row {number}", without_gaps(row)

@@ -72,7 +72,7 @@ def case_hash(cases: Sequence[Case]) -> str:
     '4f53cda1'
     """
     content = [asdict(case) for case in cases]
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=str)
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 

@@ -132,7 +132,9 @@ def records(
     studies = _studies(params_file, overrides, model, condition)
     import pandas as pd
 
-    from nsh.records import write_records
+    from nsh.records import check_out, write_records
+
+    check_out(out)
 
     table = pd.concat([study.records for study in studies], ignore_index=True)
     typer.echo(f"{len(table)} records: {write_records(table, out, with_text)}")
@@ -147,7 +149,7 @@ def _studies(
     values = _values(params_file, overrides)
     if models:
         values["models"] = check("models", models, "--model")
-    chosen = [check("condition", name, "--condition") for name in conditions or ()]
+    chosen = [check("condition", name, "--condition") for name in dict.fromkeys(conditions or ())]
     from nsh.declared import parameters
     from nsh.study import Study
 

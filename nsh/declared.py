@@ -14,7 +14,14 @@ from nsh.errors import ParameterError
 
 
 class Yaml12(yaml.SafeLoader):
-    """Reads plain scalars by YAML 1.2: `no` and dates stay text, `1e-3` is a number, `010` is not an octal 8."""
+    """Reads plain scalars by YAML 1.2: `no` and dates stay text, `1e-3` is a number, `010` is not an octal 8; a key
+    that stands twice is refused."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            raise yaml.constructor.ConstructorError(None, None, f"{twice[0]!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 Yaml12.yaml_implicit_resolvers = {}
@@ -90,7 +97,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("n_itmes", ["seed", "n_cases", "models"])
     'n_cases'
     """
-    return max(known, key=lambda candidate: difflib.SequenceMatcher(None, word, candidate).ratio())
+    return max(known, key=lambda candidate: difflib.SequenceMatcher(None, str(word), candidate).ratio())
 
 
 def find_page(slug: str) -> Page:

@@ -1,21 +1,24 @@
 """Run one notebook by papermill into a scratch folder; promote it to the book's stage only if it passes the gate."""
 
+import hashlib
+import json
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from nsh.errors import CellError, KernelDied, ParameterError
 
+PACKAGE = Path(__file__).parent
 FOLDED = {
     "injected-parameters": ("Show the parameters of this run", "Hide the parameters of this run"),
     "parameters": ("Show the default parameters", "Hide the default parameters"),
 }
 
 
-def execute(slug: str, values: Mapping[str, Any], folder: Path) -> tuple[Path, float]:
+def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) -> tuple[Path, float]:
     """Run a page's notebook with checked parameters.
 
     Parameters
@@ -26,6 +29,9 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path) -> tuple[Path, f
         Parameters that passed `nsh.params.check`.
     folder : pathlib.Path
         The checkout.
+
+    data_hash : str
+        `Study.data_hash` of what the page computes on.
 
     Returns
     -------
@@ -66,14 +72,49 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path) -> tuple[Path, f
     except papermill.PapermillExecutionError as error:
         raise CellError(f"page {slug}, cell {error.exec_count}: {error.ename}: {error.evalue}") from None
     except DeadKernelError:
+        advice = "; try a smaller batch: -p batch_tokens=512" if "batch_tokens" in values else ""
         raise KernelDied(
-            f"page {slug}: the kernel died, most likely for want of memory; what was generated is kept. "
-            "Try a smaller batch: -p batch_tokens=512"
+            f"page {slug}: the kernel died, most likely for want of memory; what was generated is kept{advice}"
         ) from None
     finally:
         shutil.rmtree(sockets, ignore_errors=True)
     seconds = round(time.monotonic() - started, 1)
-    return promote(nbformat.read(scratch, 4), slug, folder), seconds
+    notebook = nbformat.read(scratch, 4)
+    modules = used_modules(notebook)
+    made_from = fingerprint(folder, slug, values, data_hash, modules)
+    notebook.metadata["nsh"] = {"fingerprint": made_from, "modules": modules, "seconds": seconds}
+    return promote(notebook, slug, folder), seconds
+
+
+def staged_page(folder: Path, slug: str) -> Path:
+    """Where a page's executed notebook lies for the book."""
+    return folder / "_build" / "stage" / "notebooks" / f"{slug}.ipynb"
+
+
+def used_modules(notebook: Any) -> list[str]:
+    """The modules of this package that an executed page used, as its provenance cell says.
+
+    Raises
+    ------
+    CellError
+        If the page has no provenance.
+    """
+    outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
+    found = [output.metadata["nsh"]["modules"] for output in outputs if "nsh" in output.get("metadata", {})]
+    if not found:
+        raise CellError("a page has no provenance at its foot: its last cell must be `nsh.Provenance(study)`")
+    return list(found[-1])
+
+
+def fingerprint(folder: Path, slug: str, values: Mapping[str, Any], data_hash: str, modules: Iterable[str]) -> str:
+    """SHA-256 of all that a page is made from: notebook, parameters, cases, answers, code and packaged data."""
+    sources = [PACKAGE.joinpath(*name.split(".")[1:]) for name in modules]
+    files = [path / "__init__.py" if path.is_dir() else path.with_suffix(".py") for path in sources]
+    files += sorted(path for path in (PACKAGE / "data").rglob("*") if path.is_file())
+    digest = hashlib.sha256(json.dumps([values, data_hash], sort_keys=True).encode())
+    for file in [folder / "notebooks" / f"{slug}.ipynb", *files]:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def check_source(source: Path, values: Mapping[str, Any]) -> None:
@@ -82,7 +123,10 @@ def check_source(source: Path, values: Mapping[str, Any]) -> None:
 
     if not source.is_file():
         raise ParameterError(f"no notebook {source}")
-    takes = papermill.inspect_notebook(str(source))
+    try:
+        takes = papermill.inspect_notebook(str(source))
+    except (ValueError, KeyError, AttributeError) as error:  # torn or conflicting JSON, no kernel named
+        raise ParameterError(f"{source} is not a notebook that can be run: {str(error)[:200]}") from None
     if not takes:
         raise ParameterError(f"{source} has no cell tagged `parameters`")
     if set(values) - set(takes):
@@ -103,7 +147,7 @@ def promote(notebook: Any, slug: str, folder: Path) -> Path:
         for tag in set(tags) & set(FOLDED):
             cell.metadata["tags"] = [*tags, "hide-input"]
             cell.metadata["mystnb"] = dict(zip(("code_prompt_show", "code_prompt_hide"), FOLDED[tag], strict=True))
-    target = folder / "_build" / "stage" / "notebooks" / f"{slug}.ipynb"
+    target = staged_page(folder, slug)
     target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_suffix(".part")
     nbformat.write(notebook, half)

@@ -8,7 +8,7 @@ import nbformat
 from nsh.errors import CellError
 
 _GLUE = "application/papermill.record/"
-_BLANK = re.compile(r"^\s*$|^'\s*'$|^(nan|None|NaT|<NA>|inf|-inf)$|np\.\w+\(", re.IGNORECASE)
+_BLANK = re.compile(r"^'?(\s*|nan|None|NaT|<NA>|-?inf|undefined|not computed)'?$|np\.\w+\(", re.IGNORECASE)
 
 
 def faults(notebook: nbformat.NotebookNode) -> list[str]:
@@ -40,6 +40,8 @@ def faults(notebook: nbformat.NotebookNode) -> list[str]:
         for output in cell.outputs:
             if output.output_type == "error":
                 found.append(f"cell {number} ended in {output.ename}: {output.evalue}")
+            if output.get("name") == "stderr" and "Warning:" in output.text:
+                found.append(f"cell {number} gave a warning: {output.text.strip().splitlines()[0]}")
             found += [f"cell {number}: the glued value {key!r} is blank: {text}" for key, text in _blank_glue(output)]
     return found
 

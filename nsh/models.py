@@ -2,6 +2,7 @@
 
 import datetime
 import hashlib
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ def resolve(model: str) -> ModelSpec:
 
 def _unlisted(model: str) -> ModelSpec:
     """A scripted, local or hub model that the list does not hold."""
-    path = Path(model).expanduser()
+    path = Path(os.path.expanduser(model))  # noqa: PTH111 (Path.expanduser raises on an unknown user)
     if model.startswith("scripted"):
         return ModelSpec(model, model)
     if model and (path.exists() or path.suffix == ".gguf"):

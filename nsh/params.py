@@ -1,5 +1,6 @@
 """Parameters of a run, checked before anything is loaded: from a file, the command line, or Python."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,7 @@ def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None
     choices = _choices(parameter)
     if choices and value not in choices:
         raise ParameterError(f"{origin}: {name} = {value!r}: expected one of {', '.join(choices)}")
-    _check_kind(parameter.kind, name, value, origin)
-    return value
+    return _check_kind(parameter.kind, name, value, origin)
 
 
 def _plain(value: Any) -> Any:
@@ -78,8 +78,9 @@ def _choices(parameter: Parameter) -> tuple[str, ...]:
     return parameter.choices
 
 
-def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> None:
-    """The checks beyond the type, none of which loads data or a model."""
+def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> Any:
+    """The checks beyond the type, none of which loads data or a model; paths are made absolute, since pages run in
+    the checkout whatever folder they were asked for in."""
     if kind == "models":
         from nsh.models import resolve
 
@@ -89,12 +90,19 @@ def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> None:
             raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
         if len(set(names)) < len(names):
             raise ParameterError(f"{origin}: {name} = {value!r}: two models are named alike; expected each once")
+        return [_absolute(model) for model in value]
     words = {"source": ("samples", "released"), "released": ("auto", "require", "off")}.get(kind, ())
-    on_hub = kind == "source" and value.startswith("hf:")
-    if words and value not in words and not on_hub and not Path(value).expanduser().exists():
-        raise ParameterError(
-            f"{origin}: {name} = {value!r}: expected {', '.join(words)}, or a file or folder that exists"
-        )
+    if not words or value in words or (kind == "source" and value.removeprefix("hf:") not in ("", value)):
+        return value
+    if not value.strip() or not Path(_absolute(value)).exists():
+        raise ParameterError(f"{origin}: {name} = {value!r}: expected {', '.join(words)}, or a path that exists")
+    return _absolute(value)
+
+
+def _absolute(path: str) -> str:
+    """A path that exists as an absolute one; any other text as it is."""
+    expanded = os.path.expanduser(path)  # noqa: PTH111 (Path.expanduser raises on an unknown user)
+    return os.path.abspath(expanded) if path and Path(expanded).exists() else path  # noqa: PTH100
 
 
 def parse_assignment(text: str, known: Iterable[str] | None = None) -> tuple[str, Any]:
@@ -114,7 +122,10 @@ def parse_assignment(text: str, known: Iterable[str] | None = None) -> tuple[str
     if not sign:
         raise ParameterError(f"-p {text}: expected name=value")
     declared = parameters()[name].type if name in parameters() else "str"
-    read = value if declared == "str" else yaml.load(value, Yaml12)
+    try:
+        read = value if declared == "str" else yaml.load(value, Yaml12)
+    except yaml.YAMLError as error:
+        raise ParameterError(f"-p {text}: expected {declared}: {' '.join(str(error).split())}") from None
     if declared == "list[str]" and isinstance(read, str):
         read = [item.strip() for item in read.split(",")]
     return name, check(name, read, f"-p {text}", known)
@@ -133,8 +144,8 @@ def load_file(path: str | Path) -> dict[str, Any]:
         raise ParameterError(f"no parameter file {path}")
     try:
         values = yaml.load(path.read_text(encoding="utf-8"), Yaml12) or {}
-    except yaml.YAMLError as error:
-        raise ParameterError(f"{path}: not a YAML file: {error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{path}: not a YAML file in UTF-8: {' '.join(str(error).split())}") from None
     if not isinstance(values, dict):
         raise ParameterError(f"{path}: expected one `name: value` a line")
     return {name: check(name, value, str(path)) for name, value in values.items()}

@@ -41,7 +41,9 @@ class Provenance:
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         """HTML and text, and the list of modules as metadata."""
-        rows = "".join(f'<tr><th scope="row">{k}</th><td>{html.escape(v)}</td></tr>' for k, v in self.rows.items())
+        rows = "".join(
+            f'<tr><th scope="row">{html.escape(k)}</th><td>{html.escape(v)}</td></tr>' for k, v in self.rows.items()
+        )
         scroll = '<div class="nsh-scroll" tabindex="0" role="region" aria-label="How this page was made">'
         table = f'{scroll}<table class="nsh-table">{rows}</table></div>'
         page = f'<details class="nsh-provenance"><summary>How this page was made</summary>{table}</details>'

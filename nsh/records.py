@@ -99,16 +99,30 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
     Raises
     ------
     ParameterError
-        If the file's ending is another one.
+        As `check_out` does.
     """
-    path = Path(path)
+    path = check_out(path)
     table = records.assign(keys=records["keys"].map(" ".join))
-    if not with_text:
+    if with_text:  # a lone surrogate is written as its escape
+        table["text"] = [text and text.encode("utf-8", "backslashreplace").decode() for text in table["text"]]
+    else:
         table = table.drop(columns="text")
     if path.suffix == ".csv":
         table.to_csv(path, index=False)
-    elif path.suffix == ".parquet":
-        table.to_parquet(path, index=False)
     else:
-        raise ParameterError(f"--out {path}: expected a file that ends in .csv or .parquet")
+        table.to_parquet(path, index=False)
+    return path
+
+
+def check_out(path: str | Path) -> Path:
+    """Refuse a file that `write_records` could not write, before anything is run for it.
+
+    Raises
+    ------
+    ParameterError
+        If its ending is neither .csv nor .parquet, or its folder does not exist.
+    """
+    path = Path(path)
+    if path.suffix not in (".csv", ".parquet") or not path.parent.is_dir():
+        raise ParameterError(f"--out {path}: expected a file that ends in .csv or .parquet, in a folder that exists")
     return path

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from nsh.engines import Call, Completion
+from nsh.errors import DataError
 
 log = logging.getLogger("nsh")
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{64})", ')
@@ -67,10 +68,11 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike):
         self.folder = Path(folder)
-        self._places: dict[str, tuple[Path, int, int]] = {}
+        self._places: dict[str, list[tuple[Path, int, int]]] = {}  # all lines of a key: the first may be damaged
         self._out = None
         for path in sorted(self.folder.glob("*.jsonl")):
-            self._index(path)
+            if path.is_file():
+                self._index(path)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -82,7 +84,7 @@ class Store:
             for line in file:
                 match = _LINE.match(line)
                 if match and (line.endswith(b"}\n") or _is_json(line)):
-                    self._places.setdefault(match.group(1).decode(), (path, start, len(line)))
+                    self._places.setdefault(match.group(1).decode(), []).append((path, start, len(line)))
                 elif line.strip():
                     log.warning(
                         "%s: a torn or foreign line at byte %d is left out; its generation is redone", path, start
@@ -91,19 +93,15 @@ class Store:
 
     def get(self, key: str) -> Completion | None:
         """The completion kept under a key, or None; a line that cannot be read counts as absent."""
-        if key not in self._places:
-            return None
-        path, start, length = self._places[key]
-        with path.open("rb") as file:
-            file.seek(start)
-            line = file.read(length)
-        try:
-            row = json.loads(line)
-        except ValueError:
-            log.warning("%s: the line at byte %d is damaged; its generation is redone", path, start)
-            del self._places[key]
-            return None
-        return Completion(row["text"], row["finish"], row["prompt_tokens"], row["new_tokens"], row["stamp"])
+        for path, start, length in self._places.get(key, []):
+            with path.open("rb") as file:
+                file.seek(start)
+                line = file.read(length)
+            try:
+                return _completion(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                log.warning("%s: the line at byte %d is damaged and left out", path, start)
+        return None
 
     def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
         """Append a completion and hand it to the system at once, so that a killed process loses at most its line."""
@@ -118,18 +116,29 @@ class Store:
         }
         line = encode_line(row)
         if self._out is None:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._out = (self.folder / f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl").open("xb")
+            name = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._out = (self.folder / name).open("xb")
+            except OSError as error:
+                raise DataError(f"the store {self.folder} cannot be written: {error}") from None
         start = self._out.tell()
         self._out.write(line)
         self._out.flush()
-        self._places[key] = (Path(self._out.name), start, len(line))
+        self._places[key] = [(Path(self._out.name), start, len(line))]
 
     def close(self) -> None:
         """Close this writer's file; the next `put` begins another."""
         if self._out is not None:
             self._out.close()
             self._out = None
+
+
+def _completion(row: dict[str, Any]) -> Completion:
+    """The completion of a line, if it has all that one needs."""
+    if not (isinstance(row["text"], str) and isinstance(row["stamp"], dict)):
+        raise TypeError("text or stamp")
+    return Completion(row["text"], row["finish"], int(row["prompt_tokens"]), int(row["new_tokens"]), row["stamp"])
 
 
 def _is_json(line: bytes) -> bool:

@@ -1,7 +1,9 @@
 """A study: the cases, models and condition that a page's parameters ask for, and the records they come to."""
 
+import ast
 import hashlib
 import os
+import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -12,7 +14,7 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.declared import find_page
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
-from nsh.errors import MissingDataError, ParameterError
+from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.models import ModelSpec, known, resolve
 from nsh.params import check, for_page
 from nsh.patterns import from_patterns
@@ -131,12 +133,21 @@ class Study:
         Pattern counts hold, for each model, how many questions were right or wrong in which voices: enough for every
         measure within a model, without the letters and without the link of a question across models.
         """
-        folder = released_dir(self.values["released"])
-        if folder and all((folder / result_file("B1", key)).is_file() for key in MODELS):
-            return load_released(folder, ["B1"])
-        if self.values["released"] == "require":
-            raise MissingDataError(f"{folder} lacks some of the seven B1 result files; `nsh data status` names them")
-        return from_patterns(["B1"])
+        setting = self.values["released"]
+        folder = released_dir(setting)
+        files = [folder / result_file("B1", key) for key in MODELS] if folder else []
+        if not any(file.is_file() for file in files) and setting in ("auto", "off"):
+            return from_patterns(["B1"])
+        if lacking := [file.name for file in files if not file.is_file()]:
+            raise MissingDataError(
+                f"{folder} lacks {', '.join(lacking)}: `nsh data pull` fetches it, released=off does without"
+            )
+        records = load_released(folder, ["B1"])
+        questions = records.groupby("model")["case"].agg(frozenset)
+        if questions.nunique() > 1:
+            counts = ", ".join(f"{model} {len(cases)}" for model, cases in questions.items())
+            raise DataError(f"the B1 files in {folder} do not answer the same questions: {counts}")
+        return records
 
     @cached_property
     def real_cases(self) -> list[Case]:
@@ -157,7 +168,8 @@ class Study:
         if not self.runs_models:
             digest.update(case_hash(self.real_cases).encode())
         for records in (self.records, self.real) if self.runs_models else ():
-            digest.update(pd.util.hash_pandas_object(records.astype(str), index=False).to_numpy().tobytes())
+            rows = "\n".join(map(repr, records.itertuples(index=False, name=None)))
+            digest.update(rows.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     @property
@@ -172,6 +184,14 @@ def _stamp(outcome: Outcome) -> str:
     stamp = outcome.completions[-1].stamp
     parts = [stamp.get(name) for name in ("engine", "device", "versions")]
     return ", ".join(str(part) for part in parts if part)
+
+
+def _injected() -> dict[str, Any]:
+    """Parameters that papermill wrote into this notebook: papermill itself lets an unknown name pass."""
+    cells = getattr(sys.modules.get("__main__"), "In", [])
+    injected = next((cell for cell in cells if cell.startswith("# Parameters\n")), "")
+    names = [node.targets[0].id for node in ast.parse(injected).body if isinstance(node, ast.Assign)]
+    return {name: getattr(sys.modules["__main__"], name) for name in names}
 
 
 def open_page(slug: str, **values: Any) -> Study:
@@ -195,5 +215,6 @@ def open_page(slug: str, **values: Any) -> Study:
     'samples'
     """
     page = find_page(slug)
+    values = {**_injected(), **values}
     checked = {name: check(name, value, f"page {slug}", page.parameters) for name, value in values.items()}
     return Study(slug, for_page(page, checked))

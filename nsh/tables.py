@@ -1,5 +1,6 @@
 """Tables and notes as HTML in which every text is escaped, so that a model's words are shown literally."""
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -50,7 +51,7 @@ def format_cell(value: Any, spec: str | None = None, note: str | None = "") -> s
     >>> format_cell(0.15100000000000002), format_cell(3000), format_cell(float("nan"), note="n = 0")
     ('0.151', '3,000', 'n = 0')
     """
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+    if pd.api.types.is_scalar(value) and (pd.isna(value) or value in (math.inf, -math.inf)):
         return missing_text(note)
     if pd.api.types.is_bool(value):
         return "yes" if value else "no"

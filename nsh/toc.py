@@ -36,7 +36,7 @@ def pages(root: Path) -> list[str]:
     path = root / "_toc.yml"
     try:
         site = parse_toc_yaml(path)
-    except (MalformedError, yaml.YAMLError, OSError, TypeError, ValueError) as error:
+    except (MalformedError, yaml.YAMLError, OSError, TypeError, ValueError, AttributeError) as error:
         raise BuildError(f"{path} is no table of contents: {' '.join(str(error).split())}") from None
     if site.file_format != "jb-book" or site.globs():
         raise BuildError(f"{path}: it must start with `format: jb-book` and list each page by `file:`")

@@ -21,7 +21,10 @@ def test_a_clean_page_passes():
     check_executed(page(outputs=[glued("'0.151'")]), "a-page")
 
 
-@pytest.mark.parametrize("text", ["", "''", "' '", "nan", "None", "NaT", "<NA>", "inf", "np.float64(0.15)"])
+BLANK = ["", "''", "' '", "nan", "None", "NaT", "<NA>", "inf", "np.float64(0.15)", "'nan'", "'-inf'", "'undefined'"]
+
+
+@pytest.mark.parametrize("text", BLANK)
 def test_blank_glue_is_refused(text):
     with pytest.raises(CellError, match="a-page is refused: cell 2: the glued value 'nag' is blank"):
         check_executed(page(outputs=[glued(text)]), "a-page")
@@ -30,6 +33,11 @@ def test_blank_glue_is_refused(text):
 def test_an_error_output_is_refused():
     error = nbformat.v4.new_output("error", ename="ValueError", evalue="no", traceback=[])
     assert faults(page(outputs=[error])) == ["cell 2 ended in ValueError: no"]
+
+
+def test_a_warning_is_refused():
+    warned = nbformat.v4.new_output("stream", name="stderr", text="x.py:1: UserWarning: boo\n")
+    assert faults(page(outputs=[warned])) == ["cell 2 gave a warning: x.py:1: UserWarning: boo"]
 
 
 def test_an_unexecuted_cell_is_refused():

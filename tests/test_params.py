@@ -45,6 +45,13 @@ def test_text_is_read_by_the_declared_type(text, value):
         ("dtype=float23", "expected one of float32"),
         ("source=/no/such/file.csv", "no/such/file.csv"),
         ("seed", "expected name=value"),
+        ("models=[a", "expected list"),
+        ("models=[a/m, b/m]", "named alike"),
+        ("models=[scripted, scripted]", "named alike"),
+        ("source=", "or a path that exists"),
+        ("source=hf:", "or a path that exists"),
+        ("source=~nosuch/x.csv", "or a path that exists"),
+        ("released=hf:x/y", "or a path that exists"),
     ],
 )
 def test_bad_values_are_refused_by_name(text, message):
@@ -64,6 +71,8 @@ def test_bad_values_are_refused_by_name(text, message):
         ("n_itmes: 5", "did you mean 'n_cases'"),
         ("- seed", "expected one `name: value` a line"),
         ("seed: [", "not a YAML file"),
+        ("seed: 1\nseed: 2", "'seed' stands twice"),
+        ("1: 2", "unknown parameter 1"),
     ],
 )
 def test_yaml_traps_are_refused(tmp_path, content, message):
@@ -86,6 +95,23 @@ def test_python_values_become_plain(name, given, value):
     checked = check(name, given, "test")
     assert checked == value
     assert type(checked) is type(value)
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
+    """A page runs in the checkout: a path must mean the same file there."""
+    (tmp_path / "mine.jsonl").write_text("")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    assert check("source", "mine.jsonl", "test") == str(tmp_path / "mine.jsonl")
+    assert check("released", ".", "test") == str(tmp_path)
+    assert check("models", ["model", "a/b"], "test") == [str(tmp_path / "model"), "a/b"]
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    (tmp_path / "x.yaml").write_bytes(b"source: caf\xe9")
+    with pytest.raises(ParameterError, match="not a YAML file in UTF-8"):
+        load_file(tmp_path / "x.yaml")
 
 
 def test_a_set_is_refused():

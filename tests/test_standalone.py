@@ -37,21 +37,23 @@ def test_plain_papermill_generates_what_is_missing(tmp_path, slug, folder):
 
 
 @pytest.mark.slow
-def test_the_page_itself_refuses_a_bad_value(tmp_path):
-    """Papermill guesses types and checks nothing; the page does."""
-    command = [
-        sys.executable,
-        "-m",
-        "papermill",
-        ROOT / "notebooks" / "voices-05-anchoring.ipynb",
-        tmp_path / "o.ipynb",
-    ]
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("n_cases", "many", "n_cases = 'many': expected int or null"),
+        ("n_itmes", "5", "did you mean 'n_cases'"),
+    ],
+)
+def test_the_page_itself_refuses_what_papermill_lets_pass(tmp_path, name, value, message):
+    """Papermill guesses types, and only warns of a name that the notebook does not have."""
+    notebook = ROOT / "notebooks" / "voices-05-anchoring.ipynb"
+    command = [sys.executable, "-m", "papermill", notebook, tmp_path / "out.ipynb"]
     result = subprocess.run(
-        [*map(str, command), "--no-progress-bar", "-p", "n_cases", "many"],
+        [*map(str, command), "--no-progress-bar", "-p", name, value],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
     assert result.returncode == 1
-    assert "n_cases = 'many': expected int or null" in result.stderr
+    assert message in result.stderr

@@ -13,6 +13,7 @@ import pytest
 from made_cases import make_cases
 
 from nsh.engines import Call, Completion, ScriptedEngine
+from nsh.errors import DataError
 from nsh.records import from_outcomes
 from nsh.runner import jobs, run
 from nsh.store import Store, key_of
@@ -192,3 +193,35 @@ def lines_in(folder: Path) -> int:
 def whole_lines(file: Path) -> list[bytes]:
     """The lines of a file that end in a newline."""
     return [line for line in file.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def test_a_damaged_line_does_not_hide_a_good_one_of_another_writer(tmp_path):
+    for _ in range(2):
+        store = Store(tmp_path)
+        store.put(keys(1), Completion("text"), IDENTITY)
+        store.close()
+    first = min(tmp_path.glob("*.jsonl"))
+    first.write_bytes(first.read_bytes().replace(b'"text"', b'"te\xff"'))
+    assert Store(tmp_path).get(keys(1)).text == "text"
+
+
+@pytest.mark.parametrize("field", ["text", "finish", "prompt_tokens", "stamp"])
+def test_a_line_without_what_a_completion_needs_is_absent(tmp_path, field):
+    store = Store(tmp_path)
+    store.put(keys(1), Completion("text"), IDENTITY)
+    store.close()
+    (file,) = tmp_path.glob("*.jsonl")
+    file.write_text(file.read_text(encoding="utf-8").replace(f'"{field}": ', f'"{field}_": '), encoding="utf-8")
+    assert Store(tmp_path).get(keys(1)) is None
+
+
+def test_foreign_entries_in_the_folder_are_passed_over(tmp_path):
+    (tmp_path / "folder.jsonl").mkdir()
+    (tmp_path / "link.jsonl").symlink_to(tmp_path / "nowhere")
+    assert len(Store(tmp_path)) == 0
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="file cannot be written"):
+        Store(tmp_path / "file").put(keys(1), Completion("text"), IDENTITY)

@@ -1,8 +1,13 @@
 """A study: what a page's parameters come to."""
 
+import json
+import shutil
+
 import pytest
 
-from nsh.errors import MissingDataError, ParameterError
+from nsh.errors import DataError, MissingDataError, ParameterError
+from nsh.records import write_records
+from nsh.released import result_file
 from nsh.study import Study, open_page
 
 
@@ -77,3 +82,37 @@ def test_sizes_are_known_for_the_papers_models(store):
     sizes = scripted().sizes
     assert sizes["gemma-3-12b-it"] == 12
     assert {name for name in scripted().real["model"]} <= set(sizes)
+
+
+def test_released_answers_that_are_not_all_there_are_refused(released, tmp_path):
+    """A model that silently drops out would make every “seven” on the page wrong."""
+    shutil.copytree(released / "results" / "b1_results", tmp_path / "results" / "b1_results")
+    page = {"models": [], "released": str(tmp_path)}
+    file = tmp_path / result_file("B1", "biomistral")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n".join(lines[:500]), encoding="utf-8")
+    with pytest.raises(DataError, match="BioMistral-7B 500"):
+        _ = open_page("voices-05-anchoring", **page).real
+    file.unlink()
+    with pytest.raises(MissingDataError, match=r"lacks results_B1_biomistral\.jsonl"):
+        _ = open_page("voices-05-anchoring", **page).real
+
+
+def test_any_text_can_be_hashed_and_exported(store, tmp_path):
+    study = scripted(n_cases=1)
+    study.records.loc[0, "text"] = "Answer: A \ud83c"
+    assert len(study.data_hash) == 64
+    write_records(study.records, tmp_path / "r.csv", with_text=True)
+    write_records(study.records, tmp_path / "r.parquet", with_text=True)
+
+
+def test_the_reference_voice_is_clinical_or_the_first_or_named(store, tmp_path):
+    row = {"question": "Why?", "options": {"A": "x", "B": "y"}, "gold": "A"}
+    told = [{**row, "id": str(n), "narratives": {"rural": f"r{n} Why?", "urban": f"u{n} Why?"}} for n in range(3)]
+    (tmp_path / "c.jsonl").write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    source = {"source": str(tmp_path / "c.jsonl")}
+    assert scripted().reference == "clinical"
+    assert scripted(**source).reference == "rural"
+    assert scripted(**source, reference="urban").reference == "urban"
+    with pytest.raises(ParameterError, match="rural, urban"):
+        _ = scripted(reference="clinical", **source).reference
