@@ -96,7 +96,8 @@ def setting(options: argparse.Namespace, source: str, prompts: int) -> dict[str,
     threads, kind = torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()
     return {
         "command": " ".join(["python", *sys.argv]),
-        "machine": f"{platform.machine()} {kind}, {os.cpu_count()} cores, {threads} threads, load {os.getloadavg()[0]:.1f}",
+        "machine": f"{platform.machine()} {kind}, {os.cpu_count()} cores, {threads} threads",
+        "load": round(os.getloadavg()[0], 1),
         "versions": {name: version(name) for name in ("torch", "transformers")},
         "model": MODEL,
         "dtype": options.dtype,
