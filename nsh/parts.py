@@ -73,12 +73,12 @@ def own_gaps(study: Study) -> Block | None:
     """Gap and NAG of the run's own models with their 95% intervals, as proportions."""
     if study.records.empty:
         return None
-    rows = anchoring(study.records, **study.statistics).rename(columns={"worst_voice": "worst voice"})
+    rows = anchoring(study.records, **study.statistics)
     rows["gap"] = [interval(*values) for values in rows[["gap", "gap_lo", "gap_hi"]].to_numpy()]
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
     rows["null"] = rows["null_p95"]
     caption = "Gap and NAG of the models of this run, as proportions, with 95% intervals; null: its 95th percentile"
-    return table(rows[["model", "n", "gap", "NAG", "worst voice", "null", "note"]], caption)
+    return table(rows[["model", "n", "gap", "NAG", "null", "note"]], caption)
 
 
 def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
@@ -100,7 +100,7 @@ def own_table3(study: Study) -> Block | None:
     rows = facts_table3(study.records, **study.statistics)
     rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
     rows = rows.drop(columns=["nag", "nag_lo", "nag_hi", "null_p95"]).rename(columns=heading)
-    return table(rows, "Table 3 for the models of this run, NAG with its 95% interval")
+    return table(rows, "Table 3 for the models of this run: OMR, overall and per voice, and NAG with its 95% interval")
 
 
 def heading(column: str) -> str:
@@ -109,11 +109,11 @@ def heading(column: str) -> str:
     Examples
     --------
     >>> heading("omr_clinical"), heading("kappa_clinical_cultural"), heading("nag")
-    ('OMR clinical', 'clinical, cultural', 'NAG')
+    ('clinical', 'clinical, cultural', 'NAG')
     """
     measure, _, voices = column.partition("_")
     if measure in ("omr", "nag"):
-        return f"{measure.upper()} {voices or 'overall' * (measure == 'omr')}".strip()
+        return voices or {"omr": "overall", "nag": "NAG"}[measure]
     return voices.removeprefix("p_").replace("_", ", ")
 
 
@@ -181,7 +181,7 @@ def uncounted_table1() -> Block:
 
 def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
     """Numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
-    printed = published("voices_section5").set_index("id")
+    printed = published("voices_section5").set_index("id").replace("^-", "−", regex=True)
     printed = printed.loc[sorted(seven.index, key=printed.index.get_loc)]
     rows = printed[["label", "printed"]].rename(columns={"label": "quantity", "printed": "printed, twelve models"})
     for heading, values in {"seven released models": seven, "this run": own}.items():

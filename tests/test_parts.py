@@ -52,8 +52,8 @@ def test_an_undefined_interval_is_named():
 def test_headings_name_measure_and_voices():
     names = ["omr", "omr_cultural", "nag", "kappa_clinical_cultural", "mcnemar_p_clinical_cultural"]
     assert [parts.heading(name) for name in names] == [
-        "OMR overall",
-        "OMR cultural",
+        "overall",
+        "cultural",
         "NAG",
         "clinical, cultural",
         "clinical, cultural",
