@@ -2,14 +2,18 @@
 
 import logging
 import warnings
+from dataclasses import replace
 
 import pytest
 from tiny_model import GEMMA, save_tiny_model
 
 from nsh import decoding, transformers_engine
+from nsh.answers import parse_letter
+from nsh.cases import load_cases
 from nsh.engines import Call
 from nsh.errors import EngineError
 from nsh.models import resolve
+from nsh.prompts import direct
 from nsh.transformers_engine import TransformersEngine, settled
 
 WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
@@ -173,3 +177,20 @@ def test_the_run_is_stamped_and_the_identity_is_known_before_loading(engine):
 
 def test_an_engine_module_needs_no_torch_to_be_imported():
     assert "torch" not in vars(transformers_engine)
+
+
+@pytest.mark.slow
+def test_the_packaged_model_says_the_same_alone_and_in_any_batch():
+    """float32; prompts of different lengths, at one row a batch and all together, full and only to the letter."""
+    cases = load_cases("samples", 2)
+    prompts = [Call(direct(case, voice), 24, "ABCD") for case in cases for voice in case.narratives]
+    model = resolve("SmolLM2-135M-Instruct")
+    alone, together = (dict(TransformersEngine(model, "float32", tokens).generate(prompts)) for tokens in (1, 10**6))
+    assert {done.stamp["batch_rows"] for done in alone.values()} == {1}
+    assert {done.stamp["batch_rows"] for done in together.values()} == {6}
+    assert [alone[n].text for n in range(6)] == [together[n].text for n in range(6)]
+
+    short = dict(TransformersEngine(model, "float32").generate([replace(call, answer_only=True) for call in prompts]))
+    letters = [[parse_letter(done[n].text).letter for n in range(6)] for done in (together, short)]
+    assert letters[0] == letters[1]
+    assert sum(done.new_tokens for done in short.values()) < sum(done.new_tokens for done in together.values())
