@@ -17,7 +17,7 @@ _PUBLIC = {
     "CONDITIONS": "nsh.conditions",
     "Store": "nsh.store",
     "run": "nsh.runner",
-    "open_page": "nsh.study",
+    "open_page": "nsh.opening",
     "load_released": "nsh.released",
     "from_patterns": "nsh.patterns",
     "accuracy": "nsh.accuracies",

@@ -40,9 +40,7 @@ def greedy(
     fixed = {"use_cache": True, "logits_to_keep": 1, name: cache}  # only the last column is scored
     rows = [(place, []) for place in range(len(prompts))]
     while True:
-        with torch.inference_mode():
-            out = model(input_ids=ids, attention_mask=mask, position_ids=positions, **fixed)
-        tokens = out.logits[:, -1].argmax(-1)
+        tokens = _next(model, ids, mask, positions, fixed)
         for (_, new), token in zip(rows, tokens.tolist(), strict=True):
             new.append(token)
         ends = [finished(*row) for row in rows]
@@ -56,3 +54,9 @@ def greedy(
             tokens, mask, positions = tokens[going], mask[going], positions[going]
         ids, positions = tokens[:, None], positions[:, -1:] + 1
         mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
+
+
+def _next(model: Any, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, fixed: dict[str, Any]):
+    """Most likely next token of each row; the cache among the fixed arguments takes in what was read."""
+    with torch.inference_mode():
+        return model(input_ids=ids, attention_mask=mask, position_ids=positions, **fixed).logits[:, -1].argmax(-1)

@@ -152,7 +152,7 @@ def table1(cases: Sequence[Case], whose: str, reference: str, judge: bool = Fals
         cells = counted.set_index("voice").reindex(voices)
         above = printed.loc[name].reindex(voices).fillna("")
         ours = [_table1_cell(cell, above[voice] if judge else "") for voice, cell in cells.iterrows()]
-        rows += [[TABLE1_LABELS[name], *ours], ["as printed", *above]]
+        rows += [[TABLE1_LABELS[name], *ours], ["as printed", *(text or "–" for text in above)]]
     frame = pd.DataFrame(rows, columns=["property", *voices])
     return table(frame, f"Table 1 from {whose}, above what is printed for the paper's 1,000 cases", numeric=voices)
 
@@ -160,7 +160,7 @@ def table1(cases: Sequence[Case], whose: str, reference: str, judge: bool = Fals
 def _table1_cell(cell: pd.Series, printed: str) -> str:
     """One number of Table 1 as text, marked against the printed one if there is one."""
     if pd.isna(cell["value"]):
-        return "" if pd.isna(cell["note"]) else cell["note"]
+        return "–" if pd.isna(cell["note"]) else cell["note"]
     text = f"{cell['value']:.1f}" if pd.isna(cell["count"]) else f"{cell['count']:,d} ({cell['value']:.1f})"
     return f"{text} {MARKS[compare_printed(cell['value'], printed)][0]}" if printed else text
 

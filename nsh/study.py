@@ -1,9 +1,7 @@
 """A study: the cases, models and condition that a page's parameters ask for, and the records they come to."""
 
-import ast
 import hashlib
 import os
-import sys
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -12,11 +10,9 @@ import pandas as pd
 
 from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
-from nsh.declared import find_page
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.models import ModelSpec, known, resolve
-from nsh.params import check, for_page
 from nsh.patterns import from_patterns
 from nsh.place import store_folder
 from nsh.records import from_outcomes, records_frame
@@ -184,37 +180,3 @@ def _stamp(outcome: Outcome) -> str:
     stamp = outcome.completions[-1].stamp
     parts = [stamp.get(name) for name in ("engine", "device", "versions")]
     return ", ".join(str(part) for part in parts if part)
-
-
-def _injected() -> dict[str, Any]:
-    """Parameters that papermill wrote into this notebook: papermill itself lets an unknown name pass."""
-    cells = getattr(sys.modules.get("__main__"), "In", [])
-    injected = next((cell for cell in cells if cell.startswith("# Parameters\n")), "")
-    names = [node.targets[0].id for node in ast.parse(injected).body if isinstance(node, ast.Assign)]
-    return {name: getattr(sys.modules["__main__"], name) for name in names}
-
-
-def open_page(slug: str, **values: Any) -> Study:
-    """Open the study of a page; the first line of every notebook after its parameters.
-
-    Parameters
-    ----------
-    slug : str
-        The page.
-    **values
-        Its parameters; each is checked, one not given has its default.
-
-    Raises
-    ------
-    ParameterError
-        If the page or a parameter is unknown, or a value has the wrong type or is outside its set.
-
-    Examples
-    --------
-    >>> open_page("voices-03-benchmark", n_cases=2).values["source"]
-    'samples'
-    """
-    page = find_page(slug)
-    values = {**_injected(), **values}
-    checked = {name: check(name, value, f"page {slug}", page.parameters) for name, value in values.items()}
-    return Study(slug, for_page(page, checked))

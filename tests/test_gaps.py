@@ -137,7 +137,14 @@ def test_seed_repeats_and_differs():
 
 def test_more_resamples_leave_the_null_as_it_is():
     records = fabricated(random_answers(50, 3, seed=1).tolist())
-    assert anchoring(records, resamples=10)["null_p95"][0] == anchoring(records, resamples=500)["null_p95"][0]
+    few, many = (anchoring(records, resamples=number, permutations=200)["null_p95"][0] for number in (10, 500))
+    assert few == many
+
+
+def test_there_are_as_many_permutations_as_resamples_unless_given():
+    records = fabricated(random_answers(50, 3, seed=1).tolist())
+    named = anchoring(records, resamples=30, permutations=30)
+    assert anchoring(records, resamples=30).equals(named)
 
 
 def test_n_0_is_said():

@@ -4,8 +4,8 @@ import pytest
 from made_cases import make_cases
 
 from nsh import parts
+from nsh.opening import open_page
 from nsh.patterns import from_patterns
-from nsh.study import open_page
 from nsh.voices_tables import voices_section5
 
 

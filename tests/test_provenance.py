@@ -1,7 +1,7 @@
 """The foot of a page."""
 
+from nsh.opening import open_page
 from nsh.provenance import Provenance
-from nsh.study import open_page
 
 
 def test_the_foot_names_parameters_data_versions_commit_and_date(tmp_path, monkeypatch):

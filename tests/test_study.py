@@ -6,9 +6,10 @@ import shutil
 import pytest
 
 from nsh.errors import DataError, MissingDataError, ParameterError
+from nsh.opening import open_page
 from nsh.records import write_records
 from nsh.released import result_file
-from nsh.study import Study, open_page
+from nsh.study import Study
 
 
 @pytest.fixture

@@ -100,11 +100,11 @@ def test_a_prompt_over_the_context_is_refused_before_anything_is_generated(engin
 def test_out_of_memory_halves_the_batch_and_says_so(engine, monkeypatch, caplog):
     expected, tried, plain = texts(engine, calls()), [], decoding._next
 
-    def small_memory(model, cache, ids, *rest):
+    def small_memory(model, ids, *rest):
         tried.append(len(ids))
         if len(ids) > 3:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return plain(model, cache, ids, *rest)
+        return plain(model, ids, *rest)
 
     monkeypatch.setattr(decoding, "_next", small_memory)
     with caplog.at_level(logging.WARNING, "nsh"):
@@ -118,11 +118,11 @@ def test_out_of_memory_halves_the_batch_and_says_so(engine, monkeypatch, caplog)
 def test_rows_finished_before_memory_ran_out_are_kept(engine, monkeypatch):
     steps, plain = [], decoding._next
 
-    def fails_late(model, cache, ids, *rest):
+    def fails_late(model, ids, *rest):
         steps.append(len(ids))
         if len(steps) == 4:
             raise MemoryError("out of memory")
-        return plain(model, cache, ids, *rest)
+        return plain(model, ids, *rest)
 
     monkeypatch.setattr(decoding, "_next", fails_late)
     mixed = [Call((("user", text),), 2 + 6 * (n % 2), "ABCD") for n, text in enumerate(PROMPTS)]
