@@ -1,62 +1,133 @@
-"""Greedy decoding of one batch, with a key/value cache: rows that are finished leave, the others go on without them."""
+"""Greedy decoding with a key/value cache: prompts are read in small batches and continued together.
 
+Reading is fastest in batches that fit a processor's caches; writing is fastest with many rows, since each new token
+costs one pass over the weights whatever the number of rows. So batches are read one by one and then joined. A start
+that all prompts share is read once. A row that is finished leaves, and the others go on without it.
+"""
+
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.nn.functional import pad
 from transformers import DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from nsh.batching import pad_left
 
+Prompts = Sequence[Sequence[int]]
+
+
+@dataclass(slots=True)
+class Read:
+    """Rows that the model has read: its cache, which places of it are real, each row's last position and next token."""
+
+    cache: DynamicCache
+    mask: torch.Tensor  # rows x places, 1 where real
+    positions: torch.Tensor  # rows x 1
+    tokens: torch.Tensor  # rows
+
+    def keep(self, rows: list[int]) -> None:
+        """Let the other rows go."""
+        kept = torch.tensor(rows, device=self.tokens.device)
+        self.cache.batch_select_indices(kept)
+        self.mask, self.positions, self.tokens = self.mask[kept], self.positions[kept], self.tokens[kept]
+
+
+def joinable(model: Any) -> bool:
+    """Whether rows may be joined and starts shared: every layer attends to all places, so padding costs no window."""
+    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
+
+
+def read(model: Any, prompts: Prompts, start: Read | None = None) -> Read:
+    """Read prompts in one batch, padded on the left, after a start that all of them share (one row, not repeated here).
+
+    Examples
+    --------
+    >>> read(model, [[1, 5, 7], [1, 9]]).tokens  # doctest: +SKIP
+    tensor([7, 4])
+    """
+    ids, mask = (torch.tensor(rows, device=model.device) for rows in pad_left(prompts))  # rows x longest
+    cache = DynamicCache(config=model.config)
+    if start:
+        cache = copy.deepcopy(start.cache)
+        cache.batch_repeat_interleave(len(prompts))
+        mask = torch.cat([start.mask.expand(len(prompts), -1), mask], dim=1)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
+    return Read(cache, mask, positions[:, -1:], _next(model, cache, ids, mask, positions))
+
+
+def joined(parts: Sequence[Read]) -> Read:
+    """Put batches together, the shorter ones padded on the left."""
+    width = max(part.mask.shape[1] for part in parts)
+    layers = list(zip(*(part.cache.layers for part in parts), strict=True)) if len(parts) > 1 else []
+    for first, *others in layers:
+        for name in ("keys", "values"):  # rows x heads x places x width of a head
+            whole = [getattr(layer, name) for layer in (first, *others)]
+            setattr(first, name, torch.cat([pad(one, (0, 0, width - one.shape[2], 0)) for one in whole]))
+    mask = torch.cat([pad(part.mask, (width - part.mask.shape[1], 0)) for part in parts])
+    positions, tokens = (torch.cat([getattr(part, name) for part in parts]) for name in ("positions", "tokens"))
+    return Read(parts[0].cache, mask, positions, tokens)
+
 
 def greedy(
-    model: Any, prompts: Sequence[Sequence[int]], finished: Callable[[int, list[int]], bool]
+    model: Any, batches: Sequence[Prompts], finished: Callable[[int, list[int]], bool], start: Read | None = None
 ) -> Iterator[tuple[int, list[int]]]:
     """Continue prompts token by token, always by the most likely one.
 
     Parameters
     ----------
     model : transformers model
-    prompts : sequence of token id sequences
-        Padded here on the left; padding is masked and takes no position.
+    batches : sequence of batches of token id sequences
+        Read batch by batch, continued together.
     finished : callable
         Given a prompt's place and its new tokens after each step, whether it ends there.
+    start : Read, optional
+        What all prompts begin with and are given without.
 
     Yields
     ------
     int, list of int
-        Place of a prompt and its new tokens, as soon as it is finished.
+        Place of a prompt (counted over all batches) and its new tokens, as soon as it is finished.
 
     Examples
     --------
-    >>> dict(greedy(model, [[1, 5, 7], [1, 9]], lambda place, new: len(new) == 4))  # doctest: +SKIP
+    >>> dict(greedy(model, [[[1, 5, 7], [1, 9]]], lambda place, new: len(new) == 4))  # doctest: +SKIP
     {0: [7, 2, 2, 9], 1: [4, 4, 8, 2]}
     """
-    ids, mask = (torch.tensor(rows, device=model.device) for rows in pad_left(prompts))  # both rows x longest
-    positions = (mask.cumsum(1) - 1).clamp(min=0)
-    cache = DynamicCache(config=model.config)
-    name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
-    fixed = {"use_cache": True, "logits_to_keep": 1, name: cache}  # only the last column is scored
-    rows = [(place, []) for place in range(len(prompts))]
+    state = joined([read(model, prompts, start) for prompts in batches])
+    rows = [(place, []) for place in range(len(state.tokens))]
     while True:
-        tokens = _next(model, ids, mask, positions, fixed)
-        for (_, new), token in zip(rows, tokens.tolist(), strict=True):
+        for (_, new), token in zip(rows, state.tokens.tolist(), strict=True):
             new.append(token)
         ends = [finished(*row) for row in rows]
         yield from (row for row, end in zip(rows, ends, strict=True) if end)
         if all(ends):
             return
         if any(ends):
-            rows = [row for row, end in zip(rows, ends, strict=True) if not end]
-            going = torch.tensor([number for number, end in enumerate(ends) if not end], device=model.device)
-            cache.batch_select_indices(going)
-            tokens, mask, positions = tokens[going], mask[going], positions[going]
-        ids, positions = tokens[:, None], positions[:, -1:] + 1
-        mask = torch.cat([mask, mask.new_ones(len(rows), 1)], dim=1)
+            going = [number for number, end in enumerate(ends) if not end]
+            rows = [rows[number] for number in going]
+            state.keep(going)
+        state.mask = torch.cat([state.mask, state.mask.new_ones(len(rows), 1)], dim=1)
+        state.positions = state.positions + 1
+        state.tokens = _next(model, state.cache, state.tokens[:, None], state.mask, state.positions)
 
 
-def _next(model: Any, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, fixed: dict[str, Any]):
-    """Most likely next token of each row; the cache among the fixed arguments takes in what was read."""
+def _next(
+    model: Any, cache: DynamicCache, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
+) -> torch.Tensor:
+    """Most likely next token of each row; the cache takes in what was read, and only the last column is scored."""
+    name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
     with torch.inference_mode():
-        return model(input_ids=ids, attention_mask=mask, position_ids=positions, **fixed).logits[:, -1].argmax(-1)
+        out = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=positions,
+            use_cache=True,
+            logits_to_keep=1,
+            **{name: cache},
+        )
+    return out.logits[:, -1].argmax(-1)

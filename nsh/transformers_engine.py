@@ -6,17 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from itertools import islice
 from typing import Any
 
-from nsh.answers import parse_letter
-from nsh.batching import rows_that_fit
+from nsh.batching import plan, shared_start
 from nsh.chat import Prompt, encode
 from nsh.engines import Call, Completion
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
+from nsh.stopping import finish
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
+TOGETHER = 8192  # rows of so many prompt tokens are continued together, even where fewer are read at a time
+SHARED = 16  # so many first tokens that all prompts have in common are read once
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +33,17 @@ class Row:
     def __len__(self) -> int:
         return len(self.prompt.ids)
 
+    def __str__(self) -> str:
+        words = " ".join(text for role, text in self.call.messages if role == "user").split()
+        return f'call {self.index} ("{" ".join(words[:8])} ...")'
+
 
 class TransformersEngine:
     """Greedy generation with a transformers model, loaded when the first call needs it.
 
-    Rows are sorted by length and batched so that rows x longest prompt stays within `batch_tokens`. A row leaves its
-    batch at its end token, its budget, or (`answer_only`) once its letter is settled. In float32 a prompt's text is
-    the same alone and in any batch; in bfloat16 it need not be.
+    Rows are sorted by length, read in batches within `batch_tokens`, and continued together. A row leaves at its end
+    token, its budget, or (`answer_only`) once its letter is settled. In float32 a prompt's text is the same alone and
+    in any batch; in bfloat16 it need not be.
 
     Parameters
     ----------
@@ -45,7 +52,7 @@ class TransformersEngine:
     dtype : str, optional
         Number format in place of the model's own.
     batch_tokens : int
-        Most prompt tokens in one batch, padding included. Halved when memory runs out.
+        Most prompt tokens read in one batch, padding included. Halved when memory runs out.
 
     Examples
     --------
@@ -88,22 +95,23 @@ class TransformersEngine:
         [(0, Completion(text='A', finish='stop', ...))]
         """
         waiting = sorted((self.row(index, call) for index, call in enumerate(calls)), key=len, reverse=True)
-        budget = self.batch_tokens
+        room, start = self._room_and_start(waiting) if waiting else (0, None)
         while waiting:
-            n = rows_that_fit([len(row) for row in waiting], budget)
-            left = {row.index: row for row in waiting[:n]}
+            sizes = plan([len(row) for row in waiting], min(self.batch_tokens, room), room)
+            rows = waiting[: sum(sizes)]
+            left = {row.index: row for row in rows}
             try:
-                for index, completion in self._complete(waiting[:n], budget):
+                for index, completion in self._complete(rows, sizes, start):
                     del left[index]
                     yield index, completion
             except (RuntimeError, MemoryError) as error:
                 if not _out_of_memory(error):
                     raise
-                if n == 1:
-                    raise EngineError(f"{_named(waiting[0])} does not fit into memory alone: {error}") from None
-                budget = n * len(waiting[0]) // 2
-                log.warning("out of memory with %d rows; going on with batches of at most %d tokens", n, budget)
-            waiting = [*left.values(), *waiting[n:]]
+                if len(rows) == 1:
+                    raise EngineError(f"{rows[0]} does not fit into memory alone: {error}") from None
+                room = len(rows) * len(rows[0]) // 2
+                log.warning("out of memory with %d rows; going on with at most %d tokens at a time", len(rows), room)
+            waiting = [*left.values(), *waiting[len(rows) :]]
 
     def row(self, index: int, call: Call) -> Row:
         """Tokenize a call and check that it fits."""
@@ -112,41 +120,57 @@ class TransformersEngine:
         context = self.spec.context or getattr(model.config.get_text_config(), "max_position_embeddings", None)
         if context and len(row) + call.max_new_tokens > context:
             raise EngineError(
-                f"{_named(row)}: {len(row)} prompt tokens and {call.max_new_tokens} new ones exceed the context of "
+                f"{row}: {len(row)} prompt tokens and {call.max_new_tokens} new ones exceed the context of "
                 f"{self.spec.name}, {context}; leave the case out or take a model with a longer context"
             )
         return row
 
-    def _complete(self, rows: Sequence[Row], budget: int) -> Iterator[tuple[int, Completion]]:
-        """Generate one batch, each completion as soon as its row ends."""
+    def _room_and_start(self, rows: Sequence[Row]) -> tuple[int, Any]:
+        """How many tokens to continue together, and what all prompts begin with, read once, where the model allows."""
+        from nsh.decoding import joinable, read
+
+        model, _ = self.loaded
+        if not joinable(model):
+            return self.batch_tokens, None
+        shared = shared_start([row.prompt.ids for row in rows]) if len(rows) > 1 else 0
+        start = read(model, [rows[0].prompt.ids[:shared]]) if shared >= SHARED else None
+        return max(self.batch_tokens, TOGETHER), start
+
+    def _complete(self, rows: Sequence[Row], sizes: Sequence[int], start: Any) -> Iterator[tuple[int, Completion]]:
+        """Read rows in batches of the given sizes and continue them together, each until its own end."""
         from nsh.decoding import greedy
 
-        start = time.perf_counter()
-        model, _ = self.loaded
-        prompts = [row.prompt.ids for row in rows]
-        for place, new in greedy(model, prompts, lambda place, new: bool(self._end(rows[place].call, new))):
+        begun = time.perf_counter()
+        skip = start.mask.shape[1] if start else 0
+        prompts = iter([row.prompt.ids[skip:] for row in rows])
+        batches = [list(islice(prompts, size)) for size in sizes]
+        for place, new in greedy(self.loaded[0], batches, lambda place, new: bool(self._end(rows[place], new)), start):
             row = rows[place]
-            stamp = {
-                "engine": "transformers",
-                "device": str(model.device),
-                "versions": f"transformers {version('transformers')}, torch {version('torch')}",
-                "commit": getattr(model.config, "_commit_hash", None),
+            stamp = self._stamp | {
+                "read_rows": list(sizes),
                 "batch_rows": len(rows),
-                "batch_tokens": budget,
-                "halved": budget < self.batch_tokens,
-                "seconds": round(time.perf_counter() - start, 3),
+                "shared_start": skip,
+                "seconds": round(time.perf_counter() - begun, 3),
                 "system_folded": row.prompt.system_folded,
                 "chat_template": row.prompt.chat_template,
             }
-            yield row.index, Completion(self._text(new), self._end(row.call, new), len(row), len(new), stamp)
+            yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), stamp)
 
-    def _end(self, call: Call, new: Sequence[int]) -> str:
-        """Why a reply ends here: "stop", "length", "answer", or "" where it goes on."""
-        if new[-1] in self.ends:
-            return "stop"
-        if len(new) >= call.max_new_tokens:
-            return "length"
-        return "answer" if call.answer_only and settled(self._text(new), call.letters) else ""
+    @cached_property
+    def _stamp(self) -> dict[str, Any]:
+        """What is the same for all completions."""
+        model, _ = self.loaded
+        return {
+            "engine": "transformers",
+            "device": str(model.device),
+            "versions": f"transformers {version('transformers')}, torch {version('torch')}",
+            "commit": getattr(model.config, "_commit_hash", None),
+            "batch_tokens": self.batch_tokens,
+        }
+
+    def _end(self, row: Row, new: Sequence[int]) -> str:
+        """Why a row's reply ends here, or "" where it goes on."""
+        return finish(row.call, new, self.ends, self._text)
 
     @cached_property
     def ends(self) -> set[int]:
@@ -160,26 +184,7 @@ class TransformersEngine:
         return self.loaded[1].decode(new, skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
 
-def settled(text: str, letters: str) -> bool:
-    """Whether a reply so far has committed itself to a letter: it reads as one, and a mark or a new line closes it.
-
-    A model may still correct itself later, which is why no paper's condition stops here.
-
-    Examples
-    --------
-    >>> [settled(text, "ABCD") for text in ("A", "A:", "The answer is B", "The answer is B.", "A patient.")]
-    [False, True, False, True, False]
-    """
-    return text.endswith((":", ".", ")", "*", "\n")) and parse_letter(text, letters).status == "ok"
-
-
 def _out_of_memory(error: Exception) -> bool:
     """Whether PyTorch, on a GPU or a CPU, or Python ran out of memory."""
     said = str(error).lower()
     return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said
-
-
-def _named(row: Row) -> str:
-    """A call by its place and first words."""
-    words = " ".join(" ".join(text for role, text in row.call.messages if role == "user").split()[:8])
-    return f'call {row.index} ("{words} ...")'

@@ -14,7 +14,7 @@ from nsh.engines import Call
 from nsh.errors import EngineError
 from nsh.models import resolve
 from nsh.prompts import direct
-from nsh.transformers_engine import TransformersEngine, settled
+from nsh.transformers_engine import TransformersEngine
 
 WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
 PROMPTS = [" ".join(WORDS.split()[: 2 * n + 1]) for n in range(8)]
@@ -40,22 +40,35 @@ def texts(engine: TransformersEngine, some: list[Call]) -> list[str]:
     return [found[index].text for index in range(len(some))]
 
 
-def test_text_is_the_same_alone_and_in_any_batch_in_float32(engine):
+def test_text_is_the_same_alone_and_in_any_batch_in_float32(engine, monkeypatch):
     alone = [text for call in calls() for text in texts(engine, [call])]
-    for budget in (1, 150, 100_000):  # batches of 1, of a few, and of all 8
-        engine.batch_tokens = budget
-        assert texts(engine, calls()) == alone
+    for budget in (1, 150, 100_000):  # batches of 1, of a few, and of all 8, joined or not
+        for together in (0, 8192):
+            monkeypatch.setattr(transformers_engine, "TOGETHER", together)
+            engine.batch_tokens = budget
+            assert texts(engine, calls()) == alone
     assert len(set(alone)) == 8
 
 
 def test_batches_stay_within_the_token_budget_and_repeat_exactly(engine):
     engine.batch_tokens = 200
-    first, second = ([(i, c.stamp["batch_rows"]) for i, c in engine.generate(calls())] for _ in range(2))
+    first, second = ([(i, c.stamp["read_rows"]) for i, c in engine.generate(calls())] for _ in range(2))
     assert first == second
-    sizes = {rows for _, rows in first}
-    assert sizes != {1} and sizes != {8}
+    sizes = first[0][1]
+    assert sum(sizes) == 8 and 1 < len(sizes) < 8  # read in several batches, continued together
     longest = max(c.prompt_tokens for _, c in engine.generate(calls()))
-    assert longest * dict(first)[7] <= 200
+    assert sizes[0] * longest <= 200
+
+
+def test_what_all_prompts_begin_with_is_read_once_where_there_is_enough_of_it(engine):
+    plain = texts(engine, calls())
+    system = ("system", "Ignore how the patient describes the symptoms and look at the facts only.")
+    long = [Call((system, *call.messages), 16, "ABCD") for call in calls()]
+    alone = [text for call in long for text in texts(engine, [call])]
+    shared = {c.stamp["shared_start"] for _, c in engine.generate(long)}
+    assert texts(engine, long) == alone != plain
+    assert min(shared) >= 16
+    assert {c.stamp["shared_start"] for _, c in engine.generate(long[:1])} == {0}
 
 
 def test_a_reply_ends_at_its_end_token_or_its_budget(engine, monkeypatch):
@@ -78,16 +91,6 @@ def test_an_answer_only_reply_ends_once_its_letter_is_settled(engine, monkeypatc
     assert (completion.text, completion.finish) == ("B:", "answer")
 
 
-@pytest.mark.parametrize("text", ["B:", "B.", "B\n", "**B**", "(B)", "The answer is B.", "Answer: B\n"])
-def test_a_letter_that_reads_as_one_and_is_closed_is_settled(text):
-    assert settled(text, "ABCD")
-
-
-@pytest.mark.parametrize("text", ["", "B", "The answer is B", "The answer is B or D.", "I am not sure.", "E:", "A 5:"])
-def test_a_letter_that_may_still_turn_out_otherwise_is_not_settled(text):
-    assert not settled(text, "ABCD")
-
-
 def test_a_prompt_over_the_context_is_refused_before_anything_is_generated(engine, monkeypatch):
     monkeypatch.setattr(decoding, "_next", lambda *_: pytest.fail("generated"))
     long = Call((("user", "fever and cough " * 200),), 16)
@@ -100,29 +103,28 @@ def test_a_prompt_over_the_context_is_refused_before_anything_is_generated(engin
 def test_out_of_memory_halves_the_batch_and_says_so(engine, monkeypatch, caplog):
     expected, tried, plain = texts(engine, calls()), [], decoding._next
 
-    def small_memory(model, ids, *rest):
+    def small_memory(model, cache, ids, *rest):
         tried.append(len(ids))
         if len(ids) > 3:
             raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
-        return plain(model, ids, *rest)
+        return plain(model, cache, ids, *rest)
 
     monkeypatch.setattr(decoding, "_next", small_memory)
     with caplog.at_level(logging.WARNING, "nsh"):
         found = dict(engine.generate(calls()))
     assert [found[index].text for index in range(8)] == expected
-    assert tried[:2] == [8, 4] and max(c.stamp["batch_rows"] for c in found.values()) <= 3
-    assert all(c.stamp["halved"] for c in found.values())
+    assert max(tried) == 8 and max(c.stamp["batch_rows"] for c in found.values()) <= 3
     assert "out of memory with 8 rows" in caplog.text
 
 
 def test_rows_finished_before_memory_ran_out_are_kept(engine, monkeypatch):
     steps, plain = [], decoding._next
 
-    def fails_late(model, ids, *rest):
+    def fails_late(model, cache, ids, *rest):
         steps.append(len(ids))
         if len(steps) == 4:
             raise MemoryError("out of memory")
-        return plain(model, ids, *rest)
+        return plain(model, cache, ids, *rest)
 
     monkeypatch.setattr(decoding, "_next", fails_late)
     mixed = [Call((("user", text),), 2 + 6 * (n % 2), "ABCD") for n, text in enumerate(PROMPTS)]
@@ -171,7 +173,7 @@ def test_the_run_is_stamped_and_the_identity_is_known_before_loading(engine):
     assert "loaded" not in vars(engine)
     (_, completion), *_ = engine.generate(calls(2)[:1])
     assert {"engine", "device", "versions", "batch_rows", "batch_tokens", "seconds"} <= set(completion.stamp)
-    assert completion.stamp["chat_template"] is True and completion.stamp["halved"] is False
+    assert completion.stamp["chat_template"] is True
     assert completion.prompt_tokens > 0 and completion.new_tokens == 2
 
 
@@ -181,16 +183,17 @@ def test_an_engine_module_needs_no_torch_to_be_imported():
 
 @pytest.mark.slow
 def test_the_packaged_model_says_the_same_alone_and_in_any_batch():
-    """float32; prompts of different lengths, at one row a batch and all together, full and only to the letter."""
+    """float32; prompts of different lengths, one by one and all together, full and only to the letter."""
     cases = load_cases("samples", 2)
     prompts = [Call(direct(case, voice), 24, "ABCD") for case in cases for voice in case.narratives]
-    model = resolve("SmolLM2-135M-Instruct")
-    alone, together = (dict(TransformersEngine(model, "float32", tokens).generate(prompts)) for tokens in (1, 10**6))
+    engine = TransformersEngine(resolve("SmolLM2-135M-Instruct"), "float32")
+    alone = {n: dict(engine.generate([prompt]))[0] for n, prompt in enumerate(prompts)}
+    together = dict(engine.generate(prompts))
     assert {done.stamp["batch_rows"] for done in alone.values()} == {1}
     assert {done.stamp["batch_rows"] for done in together.values()} == {6}
     assert [alone[n].text for n in range(6)] == [together[n].text for n in range(6)]
 
-    short = dict(TransformersEngine(model, "float32").generate([replace(call, answer_only=True) for call in prompts]))
+    short = dict(engine.generate([replace(call, answer_only=True) for call in prompts]))
     letters = [[parse_letter(done[n].text).letter for n in range(6)] for done in (together, short)]
     assert letters[0] == letters[1]
     assert sum(done.new_tokens for done in short.values()) < sum(done.new_tokens for done in together.values())
