@@ -79,6 +79,7 @@ def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) 
     from nsh.build import build_pages, checkout, rebuild_html
 
     build_pages([page], values, 1, typer.echo)
+    typer.echo("It stands in the place of the book's page; `nsh book` brings that back.")
     typer.echo(f"The executed notebook: {checkout() / '_build' / 'stage' / 'notebooks' / f'{page}.ipynb'}")
     _say_where(rebuild_html(), f"notebooks/{page}")
 
@@ -95,12 +96,13 @@ def _say_where(index: Path | None, page: str) -> None:
 def list_pages() -> None:
     """List the pages with their parameters: type, default, help."""
     from nsh.declared import pages, parameters
+    from nsh.params import choices
 
     for page in pages().values():
         typer.echo(f"{page.slug}: {page.title} (paper {page.paper}, section {page.section})")
         for name in page.parameters:
             parameter = parameters()[name]
-            extra = f"; one of {', '.join(parameter.choices)}" if parameter.choices else ""
+            extra = f"; one of {', '.join(choices(parameter))}" if choices(parameter) else ""
             default = "null" if parameter.default is None else parameter.default
             typer.echo(f"    {name}: {parameter.type} = {default}{extra}\n        {parameter.help}")
 
@@ -182,7 +184,13 @@ def status() -> None:
 
 @data_app.command("check", epilog=FOR)
 def check_file(file: Path) -> None:
-    """Check a file of cases of your own, and say what it holds."""
+    """Check a file of cases of your own, and say what it holds.
+
+    One case a line of a .jsonl file (a .csv or .parquet file has the same fields, and narrative_VOICE columns):
+
+    {"id": "1", "question": "Which?", "options": {"A": "Gout", "B": "Lyme disease"}, "gold": "B",
+    "narratives": {"plain": "...", "rural": "..."}, "original": "the vignette before retelling, if there is one"}
+    """
     from nsh.cases import check
 
     typer.echo(check(file))

@@ -10,6 +10,8 @@ import yaml
 from nsh.declared import Page, Parameter, Yaml12, nearest, parameters
 from nsh.errors import ParameterError
 
+WORDS = {"source": ("samples", "released", "hf:ORGANIZATION/DATASET"), "released": ("auto", "require", "off")}
+
 
 def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None) -> Any:
     """Check one value against its declaration and return it in plain types.
@@ -44,9 +46,9 @@ def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None
         raise ParameterError(f"{origin}: {name} = {value!r}: expected {parameter.type} ({parameter.help})")
     if value is not None and parameter.minimum is not None and value < parameter.minimum:
         raise ParameterError(f"{origin}: {name} = {value!r}: expected at least {parameter.minimum}")
-    choices = _choices(parameter)
-    if choices and value not in choices:
-        raise ParameterError(f"{origin}: {name} = {value!r}: expected one of {', '.join(choices)}")
+    allowed = choices(parameter)
+    if allowed and value not in allowed:
+        raise ParameterError(f"{origin}: {name} = {value!r}: expected one of {', '.join(allowed)}")
     return _check_kind(parameter.kind, name, value, origin)
 
 
@@ -69,7 +71,7 @@ def _has_type(value: Any, declared: str) -> bool:
     return type(value) is python
 
 
-def _choices(parameter: Parameter) -> tuple[str, ...]:
+def choices(parameter: Parameter) -> tuple[str, ...]:
     """The closed set of a parameter's values, where it has one."""
     if parameter.kind == "condition":
         from nsh.conditions import CONDITIONS
@@ -91,7 +93,9 @@ def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> Any:
         if len(set(names)) < len(names):
             raise ParameterError(f"{origin}: {name} = {value!r}: two models are named alike; expected each once")
         return [_absolute(model) for model in value]
-    words = {"source": ("samples", "released"), "released": ("auto", "require", "off")}.get(kind, ())
+    words = {"source": ("samples", "released", "hf:ORGANIZATION/DATASET"), "released": ("auto", "require", "off")}.get(
+        kind, ()
+    )
     if not words or value in words or (kind == "source" and value.removeprefix("hf:") not in ("", value)):
         return value
     if not value.strip() or not Path(_absolute(value)).exists():

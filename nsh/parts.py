@@ -25,7 +25,9 @@ SAMPLES = (
 def about(study: Study) -> Block:
     """Say in a box what was run on what, and where the papers' answers come from."""
     source = study.values["source"]
-    lines = [f"This run: {len(study.cases)} cases from “{source}”." + (f" {SAMPLES}" if source == "samples" else "")]
+    voices = ", ".join(study.cases[0].narratives)
+    lines = [f"This run: {len(study.cases)} cases from “{source}” in the voices {voices}; unmarked: {study.reference}."]
+    lines += [SAMPLES] * (source == "samples")
     if "models" in study.values:
         names = ", ".join(model.name for model in study.models) or "none"
         lines.append(f"Models run: {names} (condition {study.values['condition']}, {study.values['dtype']}).")
@@ -87,10 +89,10 @@ def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
     Examples
     --------
     >>> interval(0.151, 0.12, 0.182), interval(0.151, float("nan"), float("nan"))
-    ('0.151 [0.120, 0.182]', '0.151 [undefined]')
+    ('0.151 [0.120, 0.182]', '0.151 (no interval)')
     """
-    bounds = f"{lo:z{spec}}, {hi:z{spec}}" if lo == lo and hi == hi else "undefined"
-    return f"{value:z{spec}} [{bounds}]".replace("-", "−") if value == value else "undefined"
+    bounds = f"[{lo:z{spec}}, {hi:z{spec}}]" if lo == lo and hi == hi else "(no interval)"
+    return f"{value:z{spec}} {bounds}".replace("-", "−") if value == value else "undefined"
 
 
 def own_table3(study: Study) -> Block | None:
@@ -121,19 +123,19 @@ def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:
     """McNemar's test of the reference voice against each marked voice, after both corrections of `voices` §5."""
     tests = mcnemar(records, reference).query("voice_a == @reference")
     survives = tests[["significant_model", "significant_reference"]].fillna(False).astype(int).sum(axis=1)
-    tests = tests.assign(kept=survives.map(["no", "in one", "in both"].__getitem__))
+    tests = tests.assign(kept=survives.map(["neither", "one", "both"].__getitem__))
     labels = {
         "model": "model",
         "voice_b": "against",
         "b": f"{reference} only",
         "c": "other only",
         "p_chi2": "p",
-        "kept": "significant",
+        "kept": "significant after",
         "note": "note",
     }
     caption = (
         f"McNemar tests of the {reference} voice against each marked voice: questions right in one only, p, and "
-        f"whether it is significant after Bonferroni correction per model and over all {len(tests)} tests"
+        f"whether it is significant after Bonferroni correction per model, over all {len(tests)} tests, or both"
     )
     return table(tests[list(labels)], caption, formats={"p_chi2": ".1e"}, labels=labels, row_headers=2)
 

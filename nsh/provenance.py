@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from nsh.cases import case_hash
 from nsh.place import root
 from nsh.study import Study
 
@@ -28,7 +29,8 @@ class Provenance:
         self.rows = {
             "Page": study.slug,
             "Parameters": json.dumps(study.values, ensure_ascii=False),
-            "Cases": f"{len(study.cases)} from {study.values['source']}, SHA-256 {study.data_hash[:16]}",
+            "Cases": f"{len(study.cases)} from {study.values['source']}, SHA-256 {case_hash(study.cases)[:16]}",
+            "Cases and answers": f"SHA-256 {study.data_hash[:16]}",
             **_run_rows(study),
             "Versions": f"Python {platform.python_version()}, " + ", ".join(filter(None, map(_version, PACKAGES))),
             "Commit": commit(),

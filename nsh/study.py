@@ -47,8 +47,18 @@ class Study:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The cases, validated."""
-        return load_cases(self.values["source"], self.values["n_cases"])
+        """The cases, validated.
+
+        Raises
+        ------
+        ParameterError
+            If the parameter `reference` names a voice that they do not have.
+        """
+        cases = load_cases(self.values["source"], self.values["n_cases"])
+        if self.values["reference"] not in (None, *cases[0].narratives):
+            voices = ", ".join(cases[0].narratives)
+            raise ParameterError(f"reference = {self.values['reference']!r}: the cases have the voices {voices}")
+        return cases
 
     @property
     def runs_models(self) -> bool:
@@ -72,18 +82,9 @@ class Study:
 
     @cached_property
     def reference(self) -> str:
-        """The unmarked voice of the study's cases.
-
-        Raises
-        ------
-        ParameterError
-            If the parameter names a voice that the cases do not have.
-        """
+        """The unmarked voice of the study's cases: the parameter, else clinical, else the first."""
         voices = list(self.cases[0].narratives)
-        named = self.values["reference"]
-        if named is not None and named not in voices:
-            raise ParameterError(f"reference = {named!r}: the cases have the voices {', '.join(voices)}")
-        return named or ("clinical" if "clinical" in voices else voices[0])
+        return self.values["reference"] or ("clinical" if "clinical" in voices else voices[0])
 
     @property
     def statistics(self) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def test_headings_name_measure_and_voices():
 def test_mcnemar_table_says_where_a_test_stays_significant():
     """`facts` Table 4: only BioMistral's clinical and socioeconomic voices (p = 0.0275) do not survive correction."""
     lines = str(parts.mcnemar_table(from_patterns(["B1"]))).splitlines()
-    assert [line.split()[0] for line in lines if line.rstrip().endswith("no")] == ["BioMistral-7B"]
-    assert sum(line.rstrip().endswith("in both") for line in lines) == 13
+    assert [line.split()[0] for line in lines if line.rstrip().endswith("neither")] == ["BioMistral-7B"]
+    assert sum(line.rstrip().endswith("both") for line in lines) == 13
 
 
 def test_section_5_takes_the_decimals_of_the_printed_number():

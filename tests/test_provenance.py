@@ -1,5 +1,6 @@
 """The foot of a page."""
 
+from nsh.cases import case_hash
 from nsh.opening import open_page
 from nsh.provenance import Provenance
 
@@ -11,7 +12,8 @@ def test_the_foot_names_parameters_data_versions_commit_and_date(tmp_path, monke
     foot = Provenance(study)
     assert foot.rows["Page"] == "voices-05-anchoring"
     assert '"n_cases": 2' in foot.rows["Parameters"]
-    assert study.data_hash[:16] in foot.rows["Cases"]
+    assert case_hash(study.cases)[:16] in foot.rows["Cases"]
+    assert study.data_hash[:16] in foot.rows["Cases and answers"]
     assert foot.rows["Generations"] == "6 made by this page, 0 found in the store"
     assert foot.rows["Papers' models"] == "packaged pattern counts"
     assert "numpy" in foot.rows["Versions"]
