@@ -26,7 +26,6 @@ DTYPES = {
 }
 COLUMNS = list(DTYPES)
 STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty", "pattern")  # pattern: counts, no letters
-SOURCES = ("run", "scripted", "released", "patterns", "fabricated")
 
 
 def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
