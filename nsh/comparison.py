@@ -12,7 +12,7 @@ from nsh.printed import decimals, number, published
 FLOAT_NOISE = 1e-9  # far below any printed digit, far above the rounding error of a float
 
 
-def compare_printed(ours: float, printed: str) -> bool:
+def compare_printed(ours: float, printed: str, slack: float = 0.0) -> bool:
     """Tell whether our number, rounded to the printed decimals, is the printed number.
 
     A number exactly half way between two printable ones equals both, since papers round either way. A printed
@@ -37,7 +37,7 @@ def compare_printed(ours: float, printed: str) -> bool:
     ours = float(ours)
     if bound:
         return ours < target
-    return abs(ours - target) <= 0.5 * 10 ** -decimals(printed) + FLOAT_NOISE
+    return abs(ours - target) <= 0.5 * 10 ** -decimals(printed) + slack + FLOAT_NOISE
 
 
 def compare(

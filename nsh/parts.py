@@ -183,7 +183,7 @@ def uncounted_table1() -> Block:
 
 def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
     """Numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
-    printed = published("voices_section5").set_index("id").replace("^-", "−", regex=True)
+    printed = published("voices_text").set_index("id").replace("^-", "−", regex=True)
     printed = printed.loc[sorted(seven.index, key=printed.index.get_loc)]
     rows = printed[["label", "printed"]].rename(columns={"label": "quantity", "printed": "printed, twelve models"})
     for heading, values in {"seven released models": seven, "this run": own}.items():

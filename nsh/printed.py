@@ -4,12 +4,22 @@ import math
 import re
 from functools import cache
 from importlib.resources import files
+from itertools import takewhile
 
 import pandas as pd
 
 from nsh.declared import nearest
 from nsh.errors import ParameterError
 from nsh.voices import released_names
+
+NUMBER_WORDS = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+ORDINALS = ["second", "third", "fourth", "fifth"]
+WORDS = {
+    "no": 0,
+    "none": 0,
+    "yes": 1,
+    **{word: n for words in (NUMBER_WORDS, ORDINALS) for n, word in enumerate(words, start=2)},
+}
 
 
 def published_tables() -> list[str]:
@@ -64,18 +74,32 @@ def _read(table: str) -> pd.DataFrame:
     return frame.rename(columns=lambda column: "_".join(names.get(part, part) for part in column.split("_")))
 
 
-def number(printed: str) -> float:
-    """Return the number that is printed, or nan where the text is not one number.
+def key_columns(table: str) -> list[str]:
+    """Return the columns that name the rows of a published table: the leading ones in which nothing is a number.
 
     Examples
     --------
-    >>> number(".645"), number("+3.7"), number("2,000"), number("40.80%")
-    (0.645, 3.7, 2000.0, 40.8)
-    >>> number("<0.000001"), number("7/11")
-    (nan, nan)
+    >>> key_columns("sdoh_table3_main")
+    ['model', 'prompt']
     """
-    text = _plain(printed)
-    return float(text) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else math.nan
+    frame = _read(table)
+    return list(takewhile(lambda column: frame[column].map(number).isna().all(), frame.columns))
+
+
+def number(printed: str) -> float:
+    """Return the number that is printed, or nan where the text states none.
+
+    Counts such as "7 of 7" and "7/11" state their first number, and number words theirs; "yes" states 1, "no" 0.
+
+    Examples
+    --------
+    >>> number(".645"), number("+3.7"), number("2,000"), number("40.80%"), number("7/11"), number("yes")
+    (0.645, 3.7, 2000.0, 40.8, 7.0, 1.0)
+    >>> number("seven"), number("fourth"), number("<0.000001")
+    (7.0, 4.0, nan)
+    """
+    text = re.sub(r"( of |/)\d+$", "", _plain(printed))
+    return float(WORDS.get(text, text if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)", text) else math.nan))
 
 
 def _plain(printed: str) -> str:
@@ -147,3 +171,15 @@ def decimals(printed: str) -> int:
     (4, 2, 0)
     """
     return len(_plain(printed).partition(".")[2])
+
+
+def half_unit(printed: str) -> float:
+    """Return half a unit of the last printed digit; 0 for a whole number without %, since counts are not rounded.
+
+    Examples
+    --------
+    >>> half_unit("0.15"), half_unit("14%"), half_unit("300"), half_unit("7 of 7")
+    (0.005, 0.5, 0.0, 0.0)
+    """
+    rounded = "." in printed or printed.strip().endswith("%")
+    return 0.5 * 10 ** -decimals(printed) if rounded else 0.0

@@ -57,7 +57,7 @@ def voices_table1(cases: Sequence[Case], reference: str = "clinical") -> pd.Data
 def voices_section5(
     records: pd.DataFrame, sizes: Mapping[str, float], reference: str = "clinical", **resampling: int
 ) -> pd.Series:
-    """Numbers in the running text of `voices` §5, each under its id in `published("voices_section5")`.
+    """Numbers in the running text of `voices` §5, each under its id in `published("voices_text")`.
 
     Parameters
     ----------

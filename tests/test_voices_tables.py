@@ -42,7 +42,7 @@ def test_pattern_counts_have_no_letters():
 
 
 def test_every_number_has_a_printed_counterpart():
-    ids = set(published("voices_section5")["id"])
+    ids = set(published("voices_text")["id"])
     assert set(voices_section5(from_patterns(["B1"]), {}, resamples=10).index) <= ids
 
 
