@@ -1,5 +1,6 @@
 """Accuracy per voice with Wilson intervals (option match rate, OMR, in ``facts``)."""
 
+from collections.abc import Iterator
 from math import nan, sqrt
 from statistics import NormalDist
 
@@ -7,13 +8,13 @@ import pandas as pd
 
 from nsh.errors import DataError, ParameterError
 from nsh.matrix import check_records, order_voices, tidy
+from nsh.records import STATUSES
 
 Z_95 = NormalDist().inv_cdf(0.975)
 OVERALL = "overall"
-COLUMNS = {
-    "model": None,
-    "condition": None,
-    "voice": None,
+SHARES = [status for status in STATUSES if status != "pattern"]
+KEY = {"model": None, "condition": None, "voice": None}
+COLUMNS = KEY | {
     "n": "int64",
     "n_correct": "int64",
     "accuracy": "float64",
@@ -57,15 +58,62 @@ def accuracy(records: pd.DataFrame) -> pd.DataFrame:
     clinical: 0.7290 [0.7006, 0.7556]
     """
     check_records(records, needs=("correct", "status"))
+    return tidy([{**key, **_summary(part)} for key, part in _parts(records)], COLUMNS)
+
+
+def status_rates(records: pd.DataFrame) -> pd.DataFrame:
+    """Share of each status per model, condition and voice, and over all voices; that of "ok" is the parse rate.
+
+    Parameters
+    ----------
+    records : DataFrame
+        One row per model, condition, case and voice.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, condition and voice of the records, then one with ``voice`` "overall". ``n`` answers, and
+        for each of ``ok``, ``unparsed``, ``ambiguous``, ``refusal``, ``truncated`` and ``empty`` its share (proportion)
+        of them; missing for n = 0 and for pattern counts, which do not hold it. ``note`` says which.
+
+    Raises
+    ------
+    DataError
+        The records lack a column, a case occurs twice in one voice, a voice is named "overall", or a status is unknown.
+
+    References
+    ----------
+    ``sdoh`` §V (invalid outputs); ``voices`` Table 11 (parse rates).
+
+    Examples
+    --------
+    >>> from nsh.records import records_frame
+    >>> row = {"model": "m", "condition": "B1", "voice": "clinical", "correct": False}
+    >>> answers = [{**row, "case": "1", "status": "ok"}, {**row, "case": "2", "status": "empty"}]
+    >>> status_rates(records_frame(answers))[["voice", "n", "ok", "empty"]].values.tolist()
+    [['clinical', 2, 0.5, 0.5], ['overall', 2, 0.5, 0.5]]
+    """
+    check_records(records, needs=("status",))
+    if not (known := records["status"].isin(STATUSES)).all():
+        raise DataError(f"status {records.loc[~known, 'status'].iloc[0]!r} is none of {', '.join(STATUSES)}")
+    rows = []
+    for key, part in _parts(records):
+        counts = part["status"].value_counts()
+        note = "n = 0" if part.empty else "unknown: pattern counts hold no status" * ("pattern" in counts)
+        shares = {} if note else (counts / len(part)).reindex(SHARES, fill_value=0.0)
+        rows.append({**key, "n": len(part), **shares, "note": note})
+    return tidy(rows, KEY | {"n": "int64"} | dict.fromkeys(SHARES, "float64") | {"note": None})
+
+
+def _parts(records: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
+    """The records of each model, condition and voice, and of all voices, under their key."""
     voices = order_voices(records["voice"].unique())
     if OVERALL in voices:
         raise DataError(f"a voice of the records is named {OVERALL!r}, the name of the row over all voices; rename it")
-    rows = []
     for (model, condition), group in records.groupby(["model", "condition"], sort=False, observed=True):
-        parts = [(voice, group[group["voice"] == voice]) for voice in voices]
-        for voice, part in [*parts, (OVERALL, group)]:
-            rows.append({"model": model, "condition": condition, "voice": voice, **_summary(part)})
-    return tidy(rows, COLUMNS)
+        for voice in (*voices, OVERALL):
+            part = group if voice == OVERALL else group[group["voice"] == voice]
+            yield {"model": model, "condition": condition, "voice": voice}, part
 
 
 def _summary(rows: pd.DataFrame) -> dict:

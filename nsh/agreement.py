@@ -4,10 +4,10 @@ from math import nan
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from nsh.errors import ParameterError
 from nsh.matrix import check_records, tidy, voice_matrices
+from nsh.mcnemar import mcnemar_corrected, mcnemar_exact, note_on
 
 PAIR = {"model": None, "condition": None, "voice_a": None, "voice_b": None, "n": "int64"}
 MCNEMAR_COLUMNS = PAIR | {"b": "int64", "c": "int64", "n_discordant": "int64", "note": None}
@@ -64,7 +64,7 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
             b, c = int((first > second).sum()), int((first < second).sum())
             pair = {"model": matrix.model, "condition": matrix.condition, "voice_a": voice_a, "voice_b": voice_b}
             rows.append(
-                {**pair, "n": len(first), "b": b, "c": c, "n_discordant": b + c, "note": _note(len(first), b, c)}
+                {**pair, "n": len(first), "b": b, "c": c, "n_discordant": b + c, "note": note_on(len(first), b, c)}
             )
     frame = tidy(rows, MCNEMAR_COLUMNS)
     _add_p_values(frame, reference)
@@ -74,23 +74,12 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
     return frame[[name for name in frame.columns if name != "note"] + ["note"]]
 
 
-def _note(n: int, b: int, c: int) -> str:
-    """What a reader must know about a test's p-values."""
-    if n == 0:
-        return "n = 0"
-    if b + c == 0:
-        return "no discordant pairs: no change"
-    return "b = c: the continuity correction keeps p_chi2 below 1" if b == c else ""
-
-
 def _add_p_values(frame: pd.DataFrame, reference: str) -> None:
     """Add both p-values and their Bonferroni corrections to a frame of discordant counts."""
-    b, c, total = (frame[name].to_numpy() for name in ("b", "c", "n_discordant"))
+    b, c = frame["b"].to_numpy(), frame["c"].to_numpy()
     tested = frame["n"] > 0
-    exact = np.minimum(1, 2 * stats.binom.cdf(np.minimum(b, c), total, 0.5))
-    chi2 = np.where(total > 0, (np.abs(b - c) - 1) ** 2 / np.maximum(total, 1), 0)
-    frame["p_exact"] = np.where(tested, exact, nan)
-    frame["p_chi2"] = np.where(tested, stats.chi2.sf(chi2, 1), nan)
+    frame["p_exact"] = np.where(tested, mcnemar_exact(b, c), nan)
+    frame["p_chi2"] = np.where(tested, mcnemar_corrected(b, c), nan)
     against = frame["voice_a"] == reference
     families = {"model": (tested, ["model", "condition"]), "all": (tested, ["condition"])}
     families["reference"] = (tested & against, ["condition"])

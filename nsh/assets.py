@@ -10,22 +10,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from nsh.declared import read_data
 from nsh.errors import BuildError
 
-# what is copied: glob below node_modules/ -> folders below the vendored tree
-WANTED = {
-    "mathjax/es5/tex-mml-chtml.js": ("mathjax",),
-    "mathjax/es5/output/chtml/fonts/woff-v2/*.woff": ("mathjax/output/chtml/fonts/woff-v2",),
-    "mathjax/es5/input/tex/extensions/*.js": ("mathjax/input/tex/extensions",),
-    "mathjax/LICENSE": ("mathjax",),
-    "requirejs/require.js": ("require",),
-    "@jupyter-widgets/html-manager/dist/embed-amd.js": ("npm/@jupyter-widgets/html-manager/dist",),
-    # the icons: the two style sheets in the bundle look for them in different folders
-    "@jupyter-widgets/html-manager/dist/*.woff2": ("npm/@jupyter-widgets", "npm/@jupyter-widgets/html-manager/dist"),
-    "thebe/lib/*.js": ("thebe",),
-    "thebe/lib/*.txt": ("thebe",),
-    "thebe/lib/thebe.css": ("thebe",),
-}
+WANTED = {pattern: tuple(folders) for pattern, folders in read_data("viewers.yaml").items()}
 # thebe fetches require.js from a content delivery network; live.js sets the variable to the local copy
 THEBE_URL = '"https://cdnjs.cloudflare.com/ajax/libs/require.js/2.3.6/require.min.js"'
 LOCAL_URL = "window.NSH_REQUIRE_URL"
@@ -103,7 +91,7 @@ def _copy(packages: Path, pattern: str, folder: Path) -> None:
     """Copy the files that match into a folder; none is an error."""
     found = sorted(packages.glob(pattern))
     if not found:
-        raise BuildError(f"the npm packages hold no {pattern}: package.json and nsh/assets.py no longer agree")
+        raise BuildError(f"the npm packages hold no {pattern}: package.json and nsh/data/viewers.yaml no longer agree")
     folder.mkdir(parents=True, exist_ok=True)
     for file in found:
         shutil.copy(file, folder / file.name)

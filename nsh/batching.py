@@ -1,4 +1,4 @@
-"""Batches of prompts of like length, as plain lists: which rows go together, and where they are padded."""
+"""Batches of prompts of like length, as plain lists: which rows go together, and what they begin with alike."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -32,24 +32,6 @@ def plan(lengths: Sequence[int], budget: int, room: int) -> list[int]:
     while (taken := sum(sizes)) < min(most, len(lengths)):
         sizes.append(min(max(1, budget // lengths[taken]), most - taken, len(lengths) - taken))
     return sizes
-
-
-def pad_left(rows: Sequence[Sequence[int]], pad: int = 0) -> tuple[list[list[int]], list[list[int]]]:
-    """Pad on the left, where a decoder's padding belongs: the last column is every row's last token.
-
-    Returns
-    -------
-    ids, mask : lists, rows x longest
-        Token ids, and 1 where a token is real.
-
-    Examples
-    --------
-    >>> pad_left([[5, 6, 7], [8]])
-    ([[5, 6, 7], [0, 0, 8]], [[1, 1, 1], [0, 0, 1]])
-    """
-    width = max(map(len, rows))
-    ids = [[pad] * (width - len(row)) + list(row) for row in rows]
-    return ids, [[0] * (width - len(row)) + [1] * len(row) for row in rows]
 
 
 def shared_start(rows: Sequence[Sequence[int]]) -> int:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from nsh import assets, toc
+from nsh import assets
 from nsh.errors import BuildError
 
 STRICT = ("-W", "-n", "--keep-going", "--all")  # a warning fails the build; all of them are listed; nothing is stale
@@ -49,7 +49,7 @@ def build_html(root: Path, executed: Collection[str]) -> Path:
     PosixPath('_build/html/index.html')
     """
     check_version()
-    pages = toc.pages(root)
+    pages = listed_pages(root)
     stage = stage_book(root)
     check_notebooks(pages, executed)
     out = root.resolve() / "_build" / "sphinx"
@@ -64,6 +64,48 @@ def build_html(root: Path, executed: Collection[str]) -> Path:
     shutil.rmtree(book, ignore_errors=True)
     fresh.rename(book)
     return book / "index.html"
+
+
+def listed_pages(root: Path) -> list[str]:
+    """The pages of the book in reading order, the first page first.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        The checkout, with `_toc.yml` and the listed files.
+
+    Returns
+    -------
+    list of str
+        Paths without suffix, relative to `root`, such as `book/intro` and `notebooks/05-anchoring`.
+
+    Raises
+    ------
+    BuildError
+        If the file is missing, Jupyter Book's own reader refuses it (list form, no `root:`, an unknown key), it is of
+        another format, or it lists a file that does not exist, one twice, or files by a pattern.
+
+    Examples
+    --------
+    >>> listed_pages(Path("."))[0]  # doctest: +SKIP
+    'book/intro'
+    """
+    from sphinx_external_toc.parsing import MalformedError, parse_toc_yaml
+
+    path = root / "_toc.yml"
+    try:
+        site = parse_toc_yaml(path)
+    except (MalformedError, yaml.YAMLError, OSError, TypeError, ValueError, AttributeError) as error:
+        raise BuildError(f"{path} is no table of contents: {' '.join(str(error).split())}") from None
+    if site.file_format != "jb-book" or site.globs():
+        raise BuildError(f"{path}: it must start with `format: jb-book` and list each page by `file:`")
+    found = [page.removesuffix(".md").removesuffix(".ipynb") for page in site]
+    for page in found:
+        if found.count(page) > 1:
+            raise BuildError(f"{path} lists {page} more than once; a page has one place in the book")
+        if not any((root / f"{page}{suffix}").is_file() for suffix in (".md", ".ipynb")):
+            raise BuildError(f"{path} lists {page}, but there is no such .md or .ipynb file")
+    return found
 
 
 def check_version() -> None:

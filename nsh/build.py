@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +18,6 @@ from nsh.place import root, store_folder
 from nsh.runner import Tally, run
 from nsh.store import Store
 from nsh.study import Study
-
-
-@dataclass(frozen=True, slots=True)
-class PageResult:
-    """A page on the stage: how long its notebook ran, and whether an earlier run could be kept."""
-
-    slug: str
-    seconds: float
-    kept: bool
 
 
 def checkout() -> Path:
@@ -66,7 +56,7 @@ def build_pages(
     values: Mapping[str, Any],
     workers: int | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> list[PageResult]:
+) -> None:
     """Bring pages onto the stage, running only those whose notebook, parameters, data, code or generations changed.
 
     Parameters
@@ -91,18 +81,15 @@ def build_pages(
             os.environ[name] = str(Path(os.environ[name]).absolute())
     studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
     say(str(generate(studies.values())))
-    kept = {slug: _kept(folder, study) for slug, study in studies.items()}
+    changed = [study for study in studies.values() if not unchanged(folder, study)]
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=spawn, initializer=_store_only) as pool:
-        running = [study for slug, study in studies.items() if not kept[slug]]
-        futures = {s.slug: pool.submit(execute, s.slug, s.values, folder, s.data_hash) for s in running}
-        results = [kept[slug] or _finished(futures[slug]) for slug in studies]
-    failures = [result for result in results if isinstance(result, NshError)]
+        ran = {study.slug: pool.submit(execute, study.slug, study.values, folder, study.data_hash) for study in changed}
+    failures = [failure for future in ran.values() if (failure := _failure(future))]
     if failures:
-        raise type(failures[0])("\n".join(str(failure) for failure in failures))
-    for result in results:
-        say(f"{result.slug}: " + ("unchanged" if result.kept else f"ran in {result.seconds:.1f} s"))
-    return results
+        raise type(failures[0])("\n".join(map(str, failures)))
+    for slug in studies:
+        say(f"{slug}: " + (f"ran in {ran[slug].result()[1]:.1f} s" if slug in ran else "unchanged"))
 
 
 def _store_only() -> None:
@@ -110,47 +97,23 @@ def _store_only() -> None:
     os.environ["NSH_ENGINE"] = "store"
 
 
-def _finished(future: Future) -> PageResult | NshError:
-    """What became of a page that was run, or the error that it ended in."""
-    try:
-        staged, seconds = future.result()
-    except NshError as error:
-        return error
-    except BrokenProcessPool:
+def _failure(future: Future) -> NshError | None:
+    """The error that a page ended in, if it did."""
+    error = future.exception()
+    if isinstance(error, BrokenProcessPool):
         return KernelDied("a worker process died while it ran a page, most likely for want of memory; try -j 1")
-    return PageResult(staged.stem, seconds, kept=False)
+    if error and not isinstance(error, NshError):
+        raise error
+    return error
 
 
-def _kept(folder: Path, study: Study) -> PageResult | None:
-    """The earlier run of a page, if nothing that it was made from has changed."""
+def unchanged(folder: Path, study: Study) -> bool:
+    """Whether a page lies on the stage and nothing that it was made from has changed."""
     try:
         note = json.loads(staged_page(folder, study.slug).read_text(encoding="utf-8"))["metadata"]["nsh"]
-        made_from = fingerprint(folder, study.slug, study.values, study.data_hash, note["modules"])
+        return note["fingerprint"] == fingerprint(folder, study.slug, study.values, study.data_hash, note["modules"])
     except (FileNotFoundError, ValueError, KeyError):  # never run, torn, or a module that it used is gone
-        return None
-    return PageResult(study.slug, note["seconds"], kept=True) if note["fingerprint"] == made_from else None
-
-
-def build_book(
-    values: Mapping[str, Any],
-    only: Iterable[str] = (),
-    workers: int | None = None,
-    say: Callable[[str], None] = lambda line: None,
-) -> Path | None:
-    """Build the whole book, or run only some pages anew and rebuild the HTML.
-
-    Returns
-    -------
-    pathlib.Path
-        The first page of the HTML; None where pages left out have never been run.
-
-    Raises
-    ------
-    NshError
-        As `build_pages` does, and `BuildError` if the HTML cannot be built.
-    """
-    build_pages(only or pages(), values, workers, say)
-    return rebuild_html()
+        return False
 
 
 def rebuild_html() -> Path | None:

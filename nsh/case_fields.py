@@ -6,6 +6,7 @@
 import ast
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from math import isfinite
 from typing import Any
 
@@ -86,7 +87,8 @@ def mapping(field: str, value: Any, where: str) -> dict[str, Any]:
         except KeyError as error:
             raise wrong(where, field, f"each key once, but {error.args[0]!r} stands twice", value) from None
         except (ValueError, RecursionError):
-            value = _literal(value)
+            with suppress(ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+                value = ast.literal_eval(value.strip())
     if not isinstance(value, Mapping):
         raise wrong(where, field, "an object, its JSON text or the text of a Python dict", value)
     return dict(value)
@@ -111,11 +113,3 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number_as_text(value: Any) -> Any:
     """The text of a finite number; anything else as it is."""
     return str(value) if type(value) in (int, float) and isfinite(value) else value
-
-
-def _literal(value: str) -> Any:
-    """The value of a Python literal; the text itself if it is none."""
-    try:
-        return ast.literal_eval(value.strip())
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return value

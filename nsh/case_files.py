@@ -130,6 +130,51 @@ def read_released(folder: Path) -> list[Row]:
     return rows
 
 
+def read_hub(source: str) -> list[Row]:
+    """Read all rows of a data set on the Hugging Face hub, or of a folder in its format, split after split.
+
+    Parameters
+    ----------
+    source : str
+        "hf:ORGANIZATION/DATASET", "hf:ORGANIZATION/DATASET@REVISION" or "hf:FOLDER".
+
+    Raises
+    ------
+    MissingDataError
+        If `datasets` is not installed, or the data set is gated, unknown, or out of reach; the message says what to do.
+    """
+    try:
+        from datasets import load_dataset
+        from datasets.exceptions import DatasetsError
+    except ImportError:
+        install = "pip install 'narrativeshield-papers[hub]'"
+        raise MissingDataError(f"{source} needs the package datasets: {install}") from None
+    name, revision = source.removeprefix("hf:"), ""
+    if not Path(name).is_dir():  # a folder may have "@" in its name
+        name, _, revision = name.partition("@")
+    try:
+        splits = load_dataset(name, revision=revision or None)
+    except (DatasetsError, OSError, ValueError) as error:
+        raise MissingDataError(f"{source}: {_advice(name, error)}") from error
+    return [
+        (f"{source}, split {split}, row {number}", without_gaps(row))
+        for split, table in splits.items()
+        for number, row in enumerate(table, start=1)
+    ]
+
+
+def _advice(name: str, error: Exception) -> str:
+    """What a user can do about a data set that did not load."""
+    reason = str(error).strip().split("\n")[0]
+    if "gated" in reason.lower():
+        page = f"https://huggingface.co/datasets/{name}"
+        return f"the data set is gated. Accept its terms at {page}, then set HF_TOKEN to a token of that account"
+    if isinstance(error, ConnectionError):
+        file = "save the data set as a .parquet or .jsonl file and give its path"
+        return f"the hub cannot be reached and the data set is not in the local cache. Go online once, or {file}"
+    return f"{reason} (expected hf:ORGANIZATION/DATASET, hf:ORGANIZATION/DATASET@REVISION or hf:FOLDER)"
+
+
 def _decoded(path: Path) -> str:
     """The file's text; a byte order mark is dropped."""
     data = path.read_bytes()

@@ -109,7 +109,7 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     if rest.get("answer") in [text for letter, text in options.items() if text != options[gold]]:
         raise wrong(where, "answer", f"the text of the correct option {gold}, {options[gold]!r}", rest["answer"])
     nested = "narratives" in rest
-    narratives = _nested(rest, where) if nested else _flat(rest, where)
+    narratives = _retellings(rest, where)
     question = case_fields.text(*_take(rest, ("question",), where), where)
     original = rest.pop("original", None) or None
     if original is not None:
@@ -131,13 +131,21 @@ def _take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, 
     return name, value
 
 
-def _nested(rest: dict[str, Any], where: str) -> dict[str, str]:
-    """Retellings by voice, from the object `narratives`."""
-    return _checked(case_fields.mapping("narratives", rest.pop("narratives"), where), where)
+def _retellings(rest: dict[str, Any], where: str) -> dict[str, str]:
+    """Remove the retellings from the rest, by voice, once there are two or more and none is blank."""
+    nested = "narratives" in rest
+    given = case_fields.mapping("narratives", rest.pop("narratives"), where) if nested else _columns(rest, where)
+    if len(given) < 2:
+        expected = "two voices or more (`narratives`, or columns persona_<voice> or narrative_<voice>)"
+        raise wrong(where, "narratives", expected, list(given))
+    for voice, narrative in given.items():
+        case_fields.text("voice", voice, where)
+        case_fields.text(f"narratives, {voice}", narrative, where)
+    return given
 
 
-def _flat(rest: dict[str, Any], where: str) -> dict[str, str]:
-    """Retellings by voice, from one column per voice."""
+def _columns(rest: dict[str, Any], where: str) -> dict[str, Any]:
+    """What stands in the columns of voices."""
     given: dict[str, Any] = {}
     for column in [name for name in rest if name.startswith(VOICE_PREFIXES)]:
         suffix = column.partition("_")[2]
@@ -145,15 +153,4 @@ def _flat(rest: dict[str, Any], where: str) -> dict[str, str]:
         if voice in given:
             raise wrong(where, column, f"one column for the voice {voice!r}", rest[column])
         given[voice] = rest.pop(column)
-    return _checked(given, where)
-
-
-def _checked(given: dict[str, Any], where: str) -> dict[str, str]:
-    """The retellings, once there are two or more and none is blank."""
-    if len(given) < 2:
-        expected = "two voices or more (`narratives`, or columns persona_<voice> or narrative_<voice>)"
-        raise wrong(where, "narratives", expected, list(given))
-    for voice, narrative in given.items():
-        case_fields.text("voice", voice, where)
-        case_fields.text(f"narratives, {voice}", narrative, where)
     return given

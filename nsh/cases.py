@@ -7,18 +7,24 @@ described in `nsh.case_rows`.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import mean
 
 from nsh.case_fields import wrong
-from nsh.case_files import SAMPLES, Row, read_file, read_released
-from nsh.case_hub import read_hub
+from nsh.case_files import SAMPLES, Row, read_file, read_hub, read_released
 from nsh.case_rows import Case, case_from_row, question_sentence
 from nsh.errors import DataError, ParameterError
 from nsh.pull import released_dir
 
-__all__ = ["Case", "CaseSummary", "case_hash", "check", "load_cases", "question_sentence"]
+__all__ = ["Case", "case_hash", "check", "load_cases", "question_sentence"]
+DOUBTS: dict[str, Callable[[Case], bool]] = {
+    "two voices with the same text": lambda case: len({*case.narratives.values()}) < len(case.narratives),
+    "two options with the same text": lambda case: len({*case.options.values()}) < len(case.options),
+    "no question mark at the end of the question sentence": lambda case: not case.question.endswith("?"),
+    "no original vignette": lambda case: case.original is None,
+}
 
 
 def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> list[Case]:
@@ -76,39 +82,14 @@ def case_hash(cases: Sequence[Case]) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class CaseSummary:
-    """What a source holds.
+def check(source: str | Path) -> str:
+    """Load a source as `load_cases` does and say what it holds.
 
-    Attributes
-    ----------
-    n : int
-        Number of cases.
-    voices : tuple of str
-        Voices of every case.
-    letters : mapping of str to int
-        Option letters ("ABCD") to the number of cases that have them.
-    mean_words : mapping of str to float
-        Voice to the mean length of its retellings in words.
-    warnings : tuple of str
-        What is allowed but looks like a mistake, each with the number of cases and the first of them.
-    """
-
-    n: int
-    voices: tuple[str, ...]
-    letters: Mapping[str, int]
-    mean_words: Mapping[str, float]
-    warnings: tuple[str, ...]
-
-    def __str__(self) -> str:
-        letters = ", ".join(f"{found} in {count}" for found, count in self.letters.items())
-        lengths = ", ".join(f"{voice} {words:.0f}" for voice, words in self.mean_words.items())
-        lines = [f"cases: {self.n}", f"options: {letters}", f"mean words: {lengths}"]
-        return "\n".join([*lines, *(f"warning: {warning}" for warning in self.warnings)])
-
-
-def check(source: str | Path) -> CaseSummary:
-    """Load a source as `load_cases` does and summarize it.
+    Returns
+    -------
+    str
+        Lines: the number of cases, their option letters, the mean number of words of each voice's retellings, and a
+        warning for what is allowed but looks like a mistake, with the number of cases and the first of them.
 
     Raises
     ------
@@ -117,26 +98,21 @@ def check(source: str | Path) -> CaseSummary:
 
     Examples
     --------
-    >>> check("samples").voices
-    ('clinical', 'socioeconomic', 'cultural')
+    >>> print(check("samples").splitlines()[1])
+    options: ABCD in 24
     """
     cases = load_cases(source)
-    voices = tuple(cases[0].narratives)
-    words = {voice: sum(len(case.narratives[voice].split()) for case in cases) / len(cases) for voice in voices}
     letters = Counter("".join(case.options) for case in cases)
-    return CaseSummary(len(cases), voices, dict(letters), words, _warnings(cases))
-
-
-def _warnings(cases: Sequence[Case]) -> tuple[str, ...]:
-    """What is allowed but looks like a mistake."""
-    doubts: dict[str, Callable[[Case], bool]] = {
-        "two voices with the same text": lambda case: len({*case.narratives.values()}) < len(case.narratives),
-        "two options with the same text": lambda case: len({*case.options.values()}) < len(case.options),
-        "no question mark at the end of the question sentence": lambda case: not case.question.endswith("?"),
-        "no original vignette": lambda case: case.original is None,
-    }
-    found = {doubt: [case.id for case in cases if doubtful(case)] for doubt, doubtful in doubts.items()}
-    return tuple(f"{doubt}: {len(ids)} of {len(cases)} cases, first {ids[0]}" for doubt, ids in found.items() if ids)
+    words = {voice: mean(len(case.narratives[voice].split()) for case in cases) for voice in cases[0].narratives}
+    lines = [
+        f"cases: {len(cases)}",
+        "options: " + ", ".join(f"{found} in {count}" for found, count in letters.items()),
+        "mean words: " + ", ".join(f"{voice} {length:.0f}" for voice, length in words.items()),
+    ]
+    for doubt, doubtful in DOUBTS.items():
+        if ids := [case.id for case in cases if doubtful(case)]:
+            lines.append(f"warning: {doubt}: {len(ids)} of {len(cases)} cases, first {ids[0]}")
+    return "\n".join(lines)
 
 
 def _rows(source: str | Path) -> list[Row]:

@@ -6,20 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from nsh.errors import NshError
+from nsh.data_cli import FOR, data_app
+from nsh.errors import NshError, ParameterError
 
 EXIT_CODES = (
     "Exit codes: 0 done, 2 bad parameter, 3 missing or bad data, 4 cell error, 5 kernel died, 6 build failed, "
     "7 model failed."
 )
-FOR = "Independent re-implementation: research and teaching only, not for clinical use, not reviewed by a clinician."
 app = typer.Typer(
     help=f"The executable NarrativeShield papers.\n\n{FOR}\n\n{EXIT_CODES}",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-data_app = typer.Typer(help="Fetch the released data, see what is there, or check a file of your own.")
 app.add_typer(data_app, name="data", no_args_is_help=True)
 
 ParamsFile = Annotated[
@@ -61,13 +60,14 @@ def book(
     workers: Workers = None,
 ) -> None:
     """Build the whole book: generate what is missing, run the pages that changed, make the HTML."""
-    from nsh.declared import find_page
+    from nsh.declared import find_page, pages
 
     slugs = [find_page(slug).slug for slug in only or ()]
     values = _values(params_file, overrides)
-    from nsh.build import build_book
+    from nsh.build import build_pages, rebuild_html
 
-    _say_where(build_book(values, slugs, workers, typer.echo), "index")
+    build_pages(slugs or pages(), values, workers, typer.echo)
+    _say_where(rebuild_html(), "index")
 
 
 @app.command(epilog=FOR)
@@ -162,35 +162,30 @@ def _studies(
     ]
 
 
-@data_app.command(epilog=FOR)
-def pull() -> None:
-    """Fetch the released files at the pinned commit, each checked by its SHA-256; those already there are kept."""
-    from nsh.pull import pull as fetch
+@app.command("ledger", epilog=FOR)
+def show_ledger(
+    paper: Annotated[str | None, typer.Option(help="Rows of one paper: voices, facts or sdoh.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Every row as an object, for programs.")] = False,
+    overrides: Overrides = None,
+) -> None:
+    """Say of every number and claim of the papers where it stands; -p takes the parameters of the page `ledger`."""
+    from nsh.declared import find_page
 
-    typer.echo(f"The released files: {fetch(progress=sys.stderr.isatty())}")
+    page = find_page("ledger")
+    papers = page.paper.split(", ")
+    if paper not in (None, *papers):
+        raise ParameterError(f"--paper {paper}: one of {', '.join(papers)} is expected")
+    from nsh.params import for_page
 
+    values = for_page(page, _values(None, overrides, page.parameters))
+    from nsh.ledger import ledger
+    from nsh.recomputed import recompute
+    from nsh.released import released_dir
 
-@data_app.command(epilog=FOR)
-def status() -> None:
-    """Say which released files are on this machine."""
-    from nsh.released import released_dir, released_status
-
-    folder = released_dir("auto")
-    if folder is None:
-        typer.echo("No released files: set NSH_RELEASED_DIR to their folder, or fetch them with `nsh data pull`.")
+    rows = ledger(recompute(released_dir(values["released"]), values["resamples"], values["seed"]))
+    rows = rows[rows["paper"] == paper] if paper else rows
+    if as_json:
+        typer.echo(rows.to_json(orient="records", indent=1, force_ascii=False))
     else:
-        typer.echo(f"{folder}\n{released_status(folder).to_string(index=False)}")
-
-
-@data_app.command("check", epilog=FOR)
-def check_file(file: Path) -> None:
-    """Check a file of cases of your own, and say what it holds.
-
-    One case a line of a .jsonl file (a .csv or .parquet file has the same fields, and narrative_VOICE columns):
-
-    {"id": "1", "question": "Which?", "options": {"A": "Gout", "B": "Lyme disease"}, "gold": "B",
-    "narratives": {"plain": "...", "rural": "..."}, "original": "the vignette before retelling, if there is one"}
-    """
-    from nsh.cases import check
-
-    typer.echo(check(file))
+        typer.echo(rows[["status", "id", "printed", "ours"]].to_string(index=False, na_rep="", max_colwidth=70))
+        typer.echo(rows["status"].value_counts().to_string())

@@ -7,19 +7,11 @@ grows with its length and no faster.
 import re
 from collections.abc import Mapping
 
-NOUN = "answer(?:[_ ]letter)?|antwort|respuesta|réponse|risposta|resposta|ответ|答案|正解"
-SUPERLATIVE = (
-    "best|correct|next step|of choice|"
-    "most (?:likely|appropriate|suitable|probable|relevant|consistent|effective|accurate|helpful|useful)"
-)
+from nsh.declared import read_data
+
+WORDS = {name: "|".join(words) for name, words in read_data("answer_words.yaml").items()}
+NOUN, SUPERLATIVE, JOIN, SPECIES = (WORDS[name] for name in ("noun", "superlative", "join", "species"))
 IS_BEST = r"(?:is|are|would be|must be|seems) (?:the )?(?:right|answer|best|correct|most (?:likely|appropriate))\b"
-JOIN = "because|since|as|due|given|based|which|and|or|but|not|rather|from|for|in|weil|porque"
-SPECIES = (  # "C. difficile" begins with no answer letter
-    "fumigatus|flavus|baumannii|lumbricoides|israelii|duodenale|burgdorferi|cereus|anthracis|pertussis|henselae|fragilis"
-    "|abortus|dermatitidis|microti|diff|difficile|trachomatis|albicans|botulinum|perfringens|tetani|jejuni|neoformans"
-    "|immitis|diphtheriae|psittaci|pneumoniae|burnetii|latum|coli|histolytica|faecalis|granulosus|vermicularis"
-    "|tularensis|lamblia|vaginalis|pylori|influenzae|ducreyi|capsulatum"
-)
 EDGE = r"(?:[^\w\n]|_)"  # punctuation or a blank, within the line
 WRAP = r"[\s:,=*_\"'`$()\[\]{}<>#\\–—-]"  # what may stand between a statement and its letter
 TOKEN = r"([A-Ja-j])(?![^\W_])"

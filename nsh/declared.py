@@ -58,8 +58,15 @@ class Page:
     parameters: tuple[str, ...]
 
 
-def _data(name: str) -> dict[str, dict[str, Any]]:
-    """Read one of the package's declarations."""
+@cache
+def read_data(name: str) -> dict[str, Any]:
+    """Read one of the package's declarations.
+
+    Examples
+    --------
+    >>> [voice["name"] for voice in read_data("voices.yaml")["voices"]]
+    ['clinical', 'socioeconomic', 'cultural']
+    """
     return yaml.load(files("nsh").joinpath(f"data/{name}").read_text(encoding="utf-8"), Yaml12)
 
 
@@ -72,7 +79,7 @@ def parameters() -> dict[str, Parameter]:
     >>> parameters()["n_cases"].type
     'int or null'
     """
-    declared = _data("parameters.yaml").items()
+    declared = read_data("parameters.yaml").items()
     return {name: Parameter(name, **{**row, "choices": tuple(row.get("choices", ()))}) for name, row in declared}
 
 
@@ -85,7 +92,7 @@ def pages() -> dict[str, Page]:
     >>> list(pages())[0]
     'voices-03-benchmark'
     """
-    declared = _data("pages.yaml").items()
+    declared = read_data("pages.yaml").items()
     return {slug: Page(slug, **{**row, "parameters": tuple(row["parameters"])}) for slug, row in declared}
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import torch
 from torch.nn.functional import pad
+from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
-
-from nsh.batching import pad_left
 
 Prompts = Sequence[Sequence[int]]
 
@@ -50,7 +49,9 @@ def read(model: Any, prompts: Prompts, start: Read | None = None) -> Read:
     >>> read(model, [[1, 5, 7], [1, 9]]).tokens  # doctest: +SKIP
     tensor([7, 4])
     """
-    ids, mask = (torch.tensor(rows, device=model.device) for rows in pad_left(prompts))  # rows x longest
+    rows = [torch.tensor(prompt, device=model.device) for prompt in prompts]
+    ids = pad_sequence(rows, batch_first=True, padding_side="left")  # rows x longest
+    mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True, padding_side="left")
     cache = DynamicCache(config=model.config)
     if start:
         cache = copy.deepcopy(start.cache)
@@ -122,12 +123,6 @@ def _next(
     """Most likely next token of each row; the cache takes in what was read, and only the last column is scored."""
     name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
     with torch.inference_mode():
-        out = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=positions,
-            use_cache=True,
-            logits_to_keep=1,
-            **{name: cache},
-        )
+        kept = {name: cache, "use_cache": True, "logits_to_keep": 1}
+        out = model(input_ids=ids, attention_mask=mask, position_ids=positions, **kept)
     return out.logits[:, -1].argmax(-1)

@@ -1,11 +1,12 @@
 """What all figures share: type, width, rows of models, legend, text alternative, and the SVG that a page shows."""
 
-import functools
 import io
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib.style
@@ -16,45 +17,28 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from nsh.errors import DataError
-from nsh.tables import missing_text
+from nsh.tables import format_cell
 from nsh.voices import Voice
 
 WIDTH = 7.2  # inches, 691 pixels: the text column of a page
-TYPE = 9  # points, the smallest type at that width
+TYPE = 9  # points, as in the style sheet
 GRAY, BAND = "#595959", "#E3E3E3"
-STYLE = {
-    "font.size": TYPE,
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],  # alike in width, for readers without the first
-    "axes.labelsize": TYPE,
-    "xtick.labelsize": TYPE,
-    "ytick.labelsize": TYPE,
-    "legend.fontsize": TYPE,
-    "legend.frameon": False,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "grid.color": "#D0D0D0",
-    "grid.linewidth": 0.6,
-    "svg.fonttype": "none",  # text stays text: searchable, selectable, sharp
-    "svg.hashsalt": "nsh",  # same data, same bytes
-    "text.parse_math": False,  # a dollar sign in a model's name is a dollar sign
-}
+STYLE = ["default", Path(__file__).parent / "data" / "book.mplstyle"]
 
 
-def styled(draw: Callable[..., Any]) -> Callable[..., Any]:
-    """Run a function under the book's style, whatever the notebook has set, and leave no trace of it.
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw under the book's style, whatever the notebook has set, and leave no trace of it.
 
     The one warning left out says that the font here lacks a script, such as a voice named in Chinese: the SVG holds
     the text itself, and the reader's browser draws it.
     """
+    with matplotlib.style.context(STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
+        yield
 
-    @functools.wraps(draw)
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        with matplotlib.style.context(["default", STYLE]), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from font")
-            return draw(*args, **kwargs)
 
-    return drawn
+styled = _style()  # decorates a function that draws
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +91,24 @@ def checked(frame: pd.DataFrame, figure: str, columns: Sequence[str]) -> pd.Data
     return frame
 
 
+def axes_of(inches: float) -> Axes:
+    """Return the axes of a new figure as wide as the text column and `inches` high."""
+    return Figure(figsize=(WIDTH, inches), layout="constrained").subplots()
+
+
 def rows_of(labels: Sequence[str], inches: float) -> tuple[Figure, Axes]:
-    """Return a figure with one row for each label, the first on top, `inches` high each."""
-    figure = Figure(figsize=(WIDTH, 1.1 + inches * len(labels)), layout="constrained")
-    axes = figure.subplots()
+    """Return a new figure and its axes with one row for each label, the first on top, `inches` high each."""
+    axes = axes_of(1.1 + inches * len(labels))
     axes.set_yticks(range(len(labels)), [textwrap.fill(label, 32) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x")
-    return figure, axes
+    return axes.figure, axes
 
 
-def text_columns(axes: Axes, columns: Mapping[str, Sequence[str]]) -> None:
-    """Write one column of texts for each heading to the right of the rows, where nothing can overlap."""
+def text_columns(axes: Axes, columns: pd.DataFrame) -> dict[str, str]:
+    """Write a frame of texts to the right of the rows, where nothing can overlap; return each row as one text."""
     left = 10.0
     for heading, cells in columns.items():
         axes.annotate(heading, (1, 1), (left, 3), "axes fraction", "offset points", color=GRAY, annotation_clip=False)
@@ -128,6 +116,7 @@ def text_columns(axes: Axes, columns: Mapping[str, Sequence[str]]) -> None:
             where = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center"}
             axes.annotate(cell, (1, row), (left, 0), annotation_clip=False, **where)
         left += 12 + 0.6 * TYPE * max(map(len, [heading, *cells]))
+    return {row: ", ".join(f"{head} {cell}" for head, cell in cells.items()) for row, cells in columns.iterrows()}
 
 
 def look(style: Voice) -> dict[str, Any]:
@@ -148,19 +137,19 @@ def entry(label: str, **style: Any) -> Line2D:
 def points(values: pd.Series, notes: pd.Series | None = None) -> list[str]:
     """Return values in percentage points as texts, and for a missing one what its note says."""
     reasons = [""] * len(values) if notes is None else notes
-    return [
-        missing_text(why) if pd.isna(value) else f"{value:z.1f}".replace("-", "−")
-        for value, why in zip(values, reasons, strict=True)
-    ]
+    return [format_cell(value, "z.1f", why).replace("-", "−") for value, why in zip(values, reasons, strict=True)]
 
 
 def finish(figure: Figure, entries: Sequence[Artist], note: str, what: str, values: Mapping[str, str]) -> Figure:
-    """Add the legend and the note outside the data and leave the drawn values as the figure's text alternative."""
+    """Name what is drawn on an axis that has no label yet, add the legend and the note outside the data, and leave the
+    drawn values as the figure's text alternative."""
+    (axes,) = figure.axes
+    axes.set_xlabel(axes.get_xlabel() or what)
     if entries:
         columns = _legend_columns([len(item.get_label()) for item in entries])
         figure.legend(handles=entries, loc="outside upper left", ncols=columns)
     if note:
-        figure.supxlabel(textwrap.fill(note, 105), fontsize=TYPE, x=0.01, ha="left")
+        figure.supxlabel(textwrap.fill(note, 105), x=0.01, ha="left")
     listed = "; ".join(f"{name}: {value}" for name, value in values.items())
     figure.set_label(f"{what}. {listed}." + (f" {note}" if note else ""))
     return figure

@@ -1,14 +1,15 @@
-"""What turns calls into text: the call and its completion, and the engines that need no model.
+"""What turns calls into text: the call, its stop rule and its completion, and the engines that need no model.
 
 An engine has an `identity` (all that shapes its text: model, revision, dtype, quantization, template arguments) and
 one method, `generate`: calls in, (index, completion) out, each as soon as it is finished.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from nsh.answers import parse_letter
 from nsh.errors import MissingDataError
 
 
@@ -51,6 +52,44 @@ class Completion:
     prompt_tokens: int = 0
     new_tokens: int = 0
     stamp: dict[str, Any] = field(default_factory=dict)
+
+
+def finish(call: Call, new: Sequence[int], ends: Collection[int], decode: Callable[[Sequence[int]], str]) -> str:
+    """Why a reply ends after its newest token: "stop", "length" or "answer"; "" where it goes on.
+
+    Parameters
+    ----------
+    call : Call
+    new : sequence of int
+        The reply's tokens so far, at least one.
+    ends : collection of int
+        End tokens.
+    decode : callable
+        From tokens to text.
+
+    Examples
+    --------
+    >>> finish(Call((), 16), [7, 2], ends={2}, decode=str), finish(Call((), 2), [7, 8], ends={2}, decode=str)
+    ('stop', 'length')
+    """
+    if new[-1] in ends:
+        return "stop"
+    if len(new) >= call.max_new_tokens:
+        return "length"
+    return "answer" if call.answer_only and settled(decode(new), call.letters) else ""
+
+
+def settled(text: str, letters: str) -> bool:
+    """Whether a reply so far has committed itself to a letter: it reads as one, and a mark or a new line closes it.
+
+    A model may still correct itself later, which is why no paper's condition stops here.
+
+    Examples
+    --------
+    >>> [settled(text, "ABCD") for text in ("A", "A:", "The answer is B", "The answer is B.", "A patient.")]
+    [False, True, False, True, False]
+    """
+    return text.endswith((":", ".", ")", "*", "\n")) and parse_letter(text, letters).status == "ok"
 
 
 class Engine(Protocol):

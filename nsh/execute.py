@@ -12,10 +12,7 @@ from typing import Any
 from nsh.errors import CellError, KernelDied, ParameterError
 
 PACKAGE = Path(__file__).parent
-FOLDED = {
-    "injected-parameters": ("Show the parameters of this run", "Hide the parameters of this run"),
-    "parameters": ("Show the default parameters", "Hide the default parameters"),
-}
+FOLDED = {"injected-parameters": "parameters of this run", "parameters": "default parameters"}
 
 
 def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) -> tuple[Path, float]:
@@ -52,22 +49,18 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) 
     import nbformat
     import papermill
     from nbclient.exceptions import DeadKernelError
+    from traitlets.config import Config
 
     source = folder / "notebooks" / f"{slug}.ipynb"
     scratch = folder / "_build" / "run" / f"{slug}.ipynb"
     scratch.parent.mkdir(parents=True, exist_ok=True)
     check_source(source, values)
     started = time.monotonic()
-    sockets = tempfile.mkdtemp(prefix="nsh-")
+    sockets = tempfile.mkdtemp(prefix="nsh-")  # no ports, and no two kernels share an address
+    local = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
     try:
         papermill.execute_notebook(
-            source,
-            scratch,
-            parameters=dict(values),
-            kernel_name="python3",
-            cwd=folder,
-            progress_bar=False,
-            kernel_manager_class=_socket_manager(sockets),
+            source, scratch, dict(values), kernel_name="python3", cwd=folder, progress_bar=False, config=local
         )
     except papermill.PapermillExecutionError as error:
         raise CellError(f"page {slug}, cell {error.exec_count}: {error.ename}: {error.evalue}") from None
@@ -145,8 +138,9 @@ def promote(notebook: Any, slug: str, folder: Path) -> Path:
         _describe_figure(cell)
         tags = cell.metadata.get("tags", [])
         for tag in set(tags) & set(FOLDED):
+            show, hide = f"Show the {FOLDED[tag]}", f"Hide the {FOLDED[tag]}"
             cell.metadata["tags"] = [*tags, "hide-input"]
-            cell.metadata["mystnb"] = dict(zip(("code_prompt_show", "code_prompt_hide"), FOLDED[tag], strict=True))
+            cell.metadata["mystnb"] = {"code_prompt_show": show, "code_prompt_hide": hide}
     target = staged_page(folder, slug)
     target.parent.mkdir(parents=True, exist_ok=True)
     half = target.with_suffix(".part")
@@ -164,16 +158,3 @@ def _describe_figure(cell: Any) -> None:
         cell.metadata.setdefault("mystnb", {})["image"] = {"alt": next(filter(None, alts))}
     else:
         cell.metadata.get("mystnb", {}).pop("figure", None)
-
-
-def _socket_manager(folder: str) -> type:
-    """A kernel manager on local sockets in a folder of its own: no ports, and no two kernels share an address."""
-    from jupyter_client.manager import AsyncKernelManager
-
-    class SocketKernelManager(AsyncKernelManager):
-        def __init__(self, *args: Any, **kwargs: Any):
-            super().__init__(*args, **kwargs)
-            self.transport = "ipc"
-            self.ip = str(Path(folder, "kernel"))
-
-    return SocketKernelManager

@@ -6,8 +6,7 @@ text alternative. Frames hold proportions; accuracies are drawn as proportions, 
 """
 
 from nsh.drawing import Drawing
-from nsh.gap_figures import accuracy_penalty, nag_intervals
-from nsh.size_figure import size_scatter
+from nsh.gap_figures import accuracy_penalty, nag_intervals, size_scatter
 from nsh.voice_figures import kappa_dots, retelling_lengths, voice_accuracy
 
 __all__ = [

@@ -1,14 +1,11 @@
 """Narrative anchoring within one model: gap, NAG, paired bootstrap intervals and the within-question null."""
 
-import hashlib
-import json
-from math import nan
-
 import numpy as np
 import pandas as pd
 
 from nsh.errors import ParameterError
 from nsh.matrix import VoiceMatrix, tidy, voice_matrices
+from nsh.resampling import resampled_sums, with_interval
 
 COLUMNS = {
     "model": None,
@@ -49,8 +46,8 @@ def anchoring(
     resamples, permutations : int
         Bootstrap resamples of questions, and permutations for the null (as many unless given).
     seed : int
-        Each model and condition draws from its own generator, made of the seed and their names, so a number depends
-        neither on the order of the rows nor on the other models.
+        The draws depend on the seed and on the numbers of questions and voices alone, so a number depends neither on
+        the order of the rows nor on the other models.
 
     Returns
     -------
@@ -81,21 +78,21 @@ def anchoring(
     for name, number in (("resamples", resamples), ("permutations", permutations)):
         if number < 1:
             raise ParameterError(f"{name} = {number}: a whole number of at least 1 is expected")
-    rows = []
-    for matrix in voice_matrices(records, reference=reference):
-        values = matrix.complete()
-        boot = resampled_means(values, resamples, group_generator(seed, matrix, "bootstrap"))
-        null = permuted_means(values, permutations, group_generator(seed, matrix, "null"))
-        rows.append({"model": matrix.model, "condition": matrix.condition, **_summary(matrix, values, boot, null)})
+    matrices = voice_matrices(records, reference=reference)
+    answers = [matrix.complete() for matrix in matrices]
+    rows = [
+        {"model": matrix.model, "condition": matrix.condition, **_summary(matrix, values, sums, permutations, seed)}
+        for matrix, values, sums in zip(matrices, answers, resampled_sums(answers, resamples, seed), strict=True)
+    ]
     return tidy(rows, COLUMNS)
 
 
-def _summary(matrix: VoiceMatrix, values: np.ndarray, boot: np.ndarray, null: np.ndarray) -> dict:
-    """Numbers and note of one model and condition."""
-    n, notes = len(values), []
+def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray, permutations: int, seed: int) -> dict:
+    """Numbers and note of one model and condition, from its answers and their sums over voices in every resample."""
+    (n, k), notes = values.shape, []
     if matrix.n_incomplete:
         notes.append(f"{matrix.n_incomplete} cases without every voice left out")
-    if n == 0 or len(matrix.voices) < 2:
+    if n == 0 or k < 2:
         notes.insert(0, "n = 0" if n == 0 else "undefined: no marked voice")
         return {"n": n, "worst_voice": None, "note": "; ".join(notes)}
     correct = values.sum(axis=0)
@@ -106,11 +103,10 @@ def _summary(matrix: VoiceMatrix, values: np.ndarray, boot: np.ndarray, null: np
         notes.append("n = 1: intervals undefined")
     if (values == values[:, :1]).all():
         notes.append("no question's answers differ between voices")
-    null_nag = _nag(null)
-    row = {"n": n, "worst_voice": lowest[0], "null_mean": null_nag.mean(), "null_p95": np.percentile(null_nag, 95)}
+    null = _nag(permuted_means(values, permutations, np.random.default_rng([seed, n, k])))
+    row = {"n": n, "worst_voice": lowest[0], "null_mean": null.mean(), "null_p95": np.percentile(null, 95)}
     for name, measure in (("gap", _gap), ("nag", _nag)):
-        lo, hi = np.percentile(measure(boot), [2.5, 97.5]) if n > 1 else (nan, nan)
-        row |= {name: measure(correct / n), f"{name}_lo": lo, f"{name}_hi": hi}
+        row |= with_interval(name, measure(correct / n), measure(sums / n), n)
     return row | {"note": "; ".join(notes)}
 
 
@@ -124,25 +120,6 @@ def _nag(means: np.ndarray) -> np.ndarray:
     return means[..., 0] - means[..., 1:].min(axis=-1)
 
 
-def group_generator(seed: int, matrix: VoiceMatrix, purpose: str) -> np.random.Generator:
-    """Random generator of one model, condition and purpose, the same whatever else is in the records."""
-    names = json.dumps([matrix.model, matrix.condition, purpose])
-    return np.random.default_rng([seed, int.from_bytes(hashlib.sha256(names.encode()).digest()[:16], "big")])
-
-
-def resampled_means(values: np.ndarray, resamples: int, generator: np.random.Generator) -> np.ndarray:
-    """Column means of questions drawn with replacement: array (n, k) to array (resamples, k).
-
-    Drawing n questions with replacement draws the counts of their distinct rows from a multinomial distribution, so
-    only these counts are drawn: the same distribution, in milliseconds.
-    """
-    if len(values) == 0:
-        return np.full((resamples, values.shape[1]), nan)
-    patterns, counts = np.unique(values, axis=0, return_counts=True)
-    drawn = generator.multinomial(len(values), counts / len(values), size=resamples)
-    return drawn @ patterns / len(values)
-
-
 def permuted_means(values: np.ndarray, permutations: int, generator: np.random.Generator) -> np.ndarray:
     """Column means after permuting the 0/1 entries within each row: array (n, k) to array (permutations, k).
 
@@ -150,8 +127,6 @@ def permuted_means(values: np.ndarray, permutations: int, generator: np.random.G
     has a one in the next with probability r / j, so the number of such rows that do is binomial.
     """
     n, k = values.shape
-    if n == 0:
-        return np.full((permutations, k), nan)
     rows = np.tile(np.bincount(values.sum(axis=1), minlength=k + 1), (permutations, 1))  # rows with r = 0..k ones left
     means = np.empty((permutations, k))
     for column in range(k):

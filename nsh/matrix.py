@@ -56,7 +56,9 @@ class VoiceMatrix:
         return int((self.codes == NO_RECORD).any(axis=1).sum())
 
 
-def voice_matrices(records: pd.DataFrame, value: str = "correct", reference: str = "clinical") -> list[VoiceMatrix]:
+def voice_matrices(
+    records: pd.DataFrame, value: str = "correct", reference: str | None = "clinical", needs: Sequence[str] = ()
+) -> list[VoiceMatrix]:
     """Arrange records as one array per model and condition, in the order in which these first appear.
 
     Every array has the voices of the whole frame as columns, so a voice that one model lacks is seen as missing.
@@ -67,8 +69,10 @@ def voice_matrices(records: pd.DataFrame, value: str = "correct", reference: str
         One row per model, condition, case and voice.
     value : {"correct", "letter"}
         What the arrays hold.
-    reference : str
-        The voice of the first column.
+    reference : str or None
+        The voice of the first column; None where no voice is the unmarked one.
+    needs : sequence of str
+        Columns that the records must have besides.
 
     Returns
     -------
@@ -88,24 +92,26 @@ def voice_matrices(records: pd.DataFrame, value: str = "correct", reference: str
     >>> first.model, first.voices, first.codes.shape
     ('Llama-3.1-8B-Instruct', ('clinical', 'socioeconomic', 'cultural'), (1000, 3))
     """
-    check_records(records, needs=(value,))
-    voices = order_voices(records["voice"].unique(), reference)
-    if len(records) and reference not in voices:
+    keys, names = _checked_keys(records, (value, *needs))
+    voices = order_voices(names["voice"], reference)
+    if len(records) and reference is not None and reference not in voices:
         raise ParameterError(f"reference voice {reference!r} is in no record; the records hold {', '.join(voices)}")
     # Missing letters get factorize's -1, so adding 1 makes 0 the code of "no letter".
     codes = records["correct"].astype(int) if value == "correct" else pd.factorize(records[value])[0] + 1
-    coded = records[list(KEY)].assign(code=np.asarray(codes))
-    groups = coded.groupby(["model", "condition"], sort=False, observed=True)
-    return [_matrix(model, condition, voices, rows) for (model, condition), rows in groups]
+    column = pd.Index(voices).get_indexer(names["voice"])[keys["voice"]]
+    groups = keys.assign(code=np.asarray(codes), column=column).groupby(["model", "condition"], sort=False)
+    return [
+        VoiceMatrix(names["model"][model], names["condition"][condition], voices, *_arrange(rows, names, len(voices)))
+        for (model, condition), rows in groups
+    ]
 
 
-def _matrix(model: str, condition: str, voices: tuple[str, ...], rows: pd.DataFrame) -> VoiceMatrix:
-    """Place one group's codes by case and voice."""
-    row, cases = pd.factorize(rows["case"], sort=True)
-    column = pd.Index(voices).get_indexer(rows["voice"])
-    codes = np.full((len(cases), len(voices)), NO_RECORD)
-    codes[row, column] = rows["code"]
-    return VoiceMatrix(model, condition, voices, np.asarray(cases), codes)
+def _arrange(rows: pd.DataFrame, names: Mapping[str, pd.Index], k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cases of one group and its codes by case and voice."""
+    cases, row = np.unique(rows["case"], return_inverse=True)
+    codes = np.full((len(cases), k), NO_RECORD)
+    codes[row, rows["column"]] = rows["code"]
+    return np.asarray(names["case"])[cases], codes
 
 
 def order_voices(names: Iterable[str], reference: str | None = None) -> tuple[str, ...]:
@@ -128,26 +134,32 @@ def check_records(records: pd.DataFrame, needs: Sequence[str] = ("correct",)) ->
     DataError
         A column is missing, a key is empty, a case occurs twice in one voice, or ``correct`` is not boolean.
     """
+    _checked_keys(records, needs)
+
+
+def _checked_keys(records: pd.DataFrame, needs: Sequence[str]) -> tuple[pd.DataFrame, dict[str, pd.Index]]:
+    """The keys of records that pass `check_records` as numbers, and the sorted names that these numbers stand for."""
     absent = [name for name in (*KEY, *needs) if name not in records.columns]
     if absent:
         raise DataError(f"records lack the column {absent[0]!r}; they have: {', '.join(map(str, records.columns))}")
-    keys = records[list(KEY)]
-    if keys.isna().any(axis=None):
-        raise DataError(f"record {_name(keys[keys.isna().any(axis=1)])} has an empty key; all of {KEY} must be set")
-    twice = keys.duplicated()
-    if twice.any():
+    found = {name: pd.factorize(records[name], sort=True) for name in KEY}
+    keys = pd.DataFrame({name: numbers for name, (numbers, _) in found.items()})
+    if (empty := (keys < 0).any(axis=1)).any():
+        raise DataError(f"record {_name(records, empty)} has an empty key; all of {KEY} must be set")
+    if (twice := keys.duplicated()).any():
         raise DataError(
-            f"{int(twice.sum())} records occur twice, the first is {_name(keys[twice])}; "
+            f"{int(twice.sum())} records occur twice, the first is {_name(records, twice)}; "
             "one record per model, condition, case and voice is expected"
         )
     if "correct" in needs and not (known := records["correct"].isin([True, False])).all():
         bad = records.loc[~known, "correct"].iloc[0]
-        raise DataError(f"record {_name(keys[~known])} has correct = {bad!r}; True or False is expected")
+        raise DataError(f"record {_name(records, ~known)} has correct = {bad!r}; True or False is expected")
+    return keys, {name: pd.Index(names) for name, (_, names) in found.items()}
 
 
-def _name(keys: pd.DataFrame) -> str:
-    """First row of some keys, spelt out."""
-    return ", ".join(f"{name} {value!r}" for name, value in keys.iloc[0].items())
+def _name(records: pd.DataFrame, chosen: pd.Series) -> str:
+    """The keys of the first chosen record, spelt out."""
+    return ", ".join(f"{name} {value!r}" for name, value in records.loc[chosen.to_numpy(), list(KEY)].iloc[0].items())
 
 
 def tidy(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> pd.DataFrame:

@@ -1,22 +1,18 @@
 """Names of models: from a name, hub id, folder or GGUF file to all that identifies its text, without loading it."""
 
-import datetime
 import hashlib
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from nsh.declared import Yaml12, nearest
+from nsh.declared import nearest, read_data
 from nsh.errors import ParameterError
 
-TODAY = datetime.date(2024, 7, 26)  # what chat templates that print the date are told: Llama 3.1's own default
+TODAY = "2024-07-26"  # what chat templates that print the date are told: Llama 3.1's own default
 _HUB_ID = re.compile(r"([\w-][\w.-]*/([\w.-]+))(?:@([\w.-]+))?")
 _MEBIBYTE = 1 << 20
 
@@ -84,7 +80,7 @@ class ModelSpec:
             "revision": self.revision,
             "dtype": dtype or self.dtype,
             "quantization": self.quantization,
-            "template": {"date": TODAY.isoformat(), **self.template},
+            "template": {"date": TODAY, **self.template},
         }
 
 
@@ -97,8 +93,8 @@ def known() -> dict[str, ModelSpec]:
     >>> sum("voices" in model.papers for model in known().values())
     12
     """
-    declared = yaml.load(files("nsh").joinpath("data/models.yaml").read_text(encoding="utf-8"), Yaml12)
-    return {name: ModelSpec(name, **{**row, "papers": tuple(row.get("papers", ()))}) for name, row in declared.items()}
+    declared = read_data("models.yaml").items()
+    return {name: ModelSpec(name, **{**row, "papers": tuple(row.get("papers", ()))}) for name, row in declared}
 
 
 def resolve(model: str) -> ModelSpec:

@@ -40,16 +40,38 @@ def check(name: str, value: Any, origin: str, known: Iterable[str] | None = None
     known = tuple(parameters() if known is None else known)
     if name not in known:
         raise ParameterError(f"{origin}: unknown parameter {name!r}; did you mean {nearest(name, known)!r}?")
-    parameter = parameters()[name]
     value = _plain(value)
+    try:
+        return _checked(parameters()[name], value)
+    except ParameterError as error:
+        raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:
+    """The value, without loading data or a model; an error says what was expected.
+
+    Paths are made absolute, since pages run in the checkout whatever folder they were asked for in.
+    """
     if not _has_type(value, parameter.type):
-        raise ParameterError(f"{origin}: {name} = {value!r}: expected {parameter.type} ({parameter.help})")
+        raise ParameterError(f"expected {parameter.type} ({parameter.help})")
     if value is not None and parameter.minimum is not None and value < parameter.minimum:
-        raise ParameterError(f"{origin}: {name} = {value!r}: expected at least {parameter.minimum}")
+        raise ParameterError(f"expected at least {parameter.minimum}")
     allowed = choices(parameter)
     if allowed and value not in allowed:
-        raise ParameterError(f"{origin}: {name} = {value!r}: expected one of {', '.join(allowed)}")
-    return _check_kind(parameter.kind, name, value, origin)
+        raise ParameterError(f"expected one of {', '.join(allowed)}")
+    if parameter.kind == "models":
+        from nsh.models import resolve
+
+        names = [resolve(model).name for model in value]
+        if len(set(names)) < len(names):
+            raise ParameterError("two models are named alike; expected each once")
+        return [_absolute(model) for model in value]
+    words = WORDS.get(parameter.kind, ())
+    if not words or value in words or (parameter.kind == "source" and value.removeprefix("hf:") not in ("", value)):
+        return value
+    if not value.strip() or not Path(_absolute(value)).exists():
+        raise ParameterError(f"expected {', '.join(words)}, or a path that exists")
+    return _absolute(value)
 
 
 def _plain(value: Any) -> Any:
@@ -67,8 +89,7 @@ def _has_type(value: Any, declared: str) -> bool:
         return value is None or _has_type(value, declared.removesuffix(" or null"))
     if declared == "list[str]":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    python = {"str": str, "int": int, "bool": bool}[declared]
-    return type(value) is python
+    return type(value) is {"str": str, "int": int, "bool": bool}[declared]
 
 
 def choices(parameter: Parameter) -> tuple[str, ...]:
@@ -78,29 +99,6 @@ def choices(parameter: Parameter) -> tuple[str, ...]:
 
         return tuple(CONDITIONS)
     return parameter.choices
-
-
-def _check_kind(kind: str | None, name: str, value: Any, origin: str) -> Any:
-    """The checks beyond the type, none of which loads data or a model; paths are made absolute, since pages run in
-    the checkout whatever folder they were asked for in."""
-    if kind == "models":
-        from nsh.models import resolve
-
-        try:
-            names = [resolve(model).name for model in value]
-        except ParameterError as error:
-            raise ParameterError(f"{origin}: {name} = {value!r}: {error}") from None
-        if len(set(names)) < len(names):
-            raise ParameterError(f"{origin}: {name} = {value!r}: two models are named alike; expected each once")
-        return [_absolute(model) for model in value]
-    words = {"source": ("samples", "released", "hf:ORGANIZATION/DATASET"), "released": ("auto", "require", "off")}.get(
-        kind, ()
-    )
-    if not words or value in words or (kind == "source" and value.removeprefix("hf:") not in ("", value)):
-        return value
-    if not value.strip() or not Path(_absolute(value)).exists():
-        raise ParameterError(f"{origin}: {name} = {value!r}: expected {', '.join(words)}, or a path that exists")
-    return _absolute(value)
 
 
 def _absolute(path: str) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy import stats
 
 from nsh.errors import DataError, ParameterError
-from nsh.matrix import NO_RECORD, VoiceMatrix, check_records, voice_matrices
+from nsh.matrix import NO_RECORD, VoiceMatrix, voice_matrices
 
 SUMS = {"model": "object", "case": "object", "xy": "float64", "xx": "float64", "n_records": "int64"}
 
@@ -22,6 +22,8 @@ class PooledEffect:
     ----------
     effect, lo, hi : float
         Coefficient and 95% interval, percentage points; negative is a penalty.
+    se : float
+        Standard error clustered by question, percentage points.
     n_questions : int or None
         Questions (clusters); None where the records do not link questions across models.
     n_models, n_records : int
@@ -33,6 +35,7 @@ class PooledEffect:
     effect: float
     lo: float
     hi: float
+    se: float
     n_questions: int | None
     n_models: int
     n_records: int
@@ -79,8 +82,8 @@ def pooled_effect(records: pd.DataFrame, reference: str = "clinical") -> PooledE
     >>> round(pooled_effect(from_patterns(["B1"])).effect, 2)
     -8.73
     """
-    check_records(records, needs=("correct", "source"))
-    matrices = sorted(voice_matrices(records, reference=reference), key=lambda matrix: (matrix.condition, matrix.model))
+    matrices = voice_matrices(records, reference=reference, needs=("source",))
+    matrices.sort(key=lambda matrix: (matrix.condition, matrix.model))
     conditions = sorted({matrix.condition for matrix in matrices})
     if len(conditions) > 1:
         raise ParameterError(f"records of {len(conditions)} conditions ({', '.join(conditions)}): give those of one")
@@ -89,22 +92,22 @@ def pooled_effect(records: pd.DataFrame, reference: str = "clinical") -> PooledE
     n_models, n_records = used["model"].nunique(), int(used["n_records"].sum())
     notes = [f"{len(records) - n_records} answers without a counterpart left out"] * (n_records < len(records))
     if used.empty:
-        return PooledEffect(nan, nan, nan, 0, 0, 0, "; ".join(["n = 0", *notes]))
+        return PooledEffect(nan, nan, nan, nan, 0, 0, 0, "; ".join(["n = 0", *notes]))
     questions = used.groupby("case")[["xy", "xx"]].sum()
     effect = questions["xy"].sum() / questions["xx"].sum()
     scores = questions["xy"] - effect * questions["xx"]
     n_questions = len(questions)
+    error = nan
     if n_models > 1 and (records["source"] == "patterns").any():
-        half, n_questions = nan, None
+        n_questions = None
         notes.append("interval undefined: pattern counts do not link questions across models")
     elif n_questions == 1:
-        half = nan
         notes.append("n = 1: interval undefined")
     else:
-        variance = n_questions / (n_questions - 1) * (scores**2).sum() / questions["xx"].sum() ** 2
-        half = stats.t.ppf(0.975, n_questions - 1) * sqrt(variance)
-    bounds = (float(100 * value) for value in (effect, effect - half, effect + half))
-    return PooledEffect(*bounds, n_questions, n_models, n_records, "; ".join(notes))
+        error = sqrt(n_questions / (n_questions - 1) * (scores**2).sum()) / questions["xx"].sum()
+    half = stats.t.ppf(0.975, (n_questions or nan) - 1) * error
+    points = (float(100 * value) for value in (effect, effect - half, effect + half, error))
+    return PooledEffect(*points, n_questions, n_models, n_records, "; ".join(notes))
 
 
 def _sums(matrix: VoiceMatrix) -> pd.DataFrame:

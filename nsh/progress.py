@@ -22,13 +22,9 @@ class Progress(tqdm):
     Examples
     --------
     >>> with Progress(2, "generations") as progress:
-    ...     progress.step()
+    ...     _ = progress.update()
     """
 
     def __init__(self, total: int, label: str, unit: str = "call"):
         lines = {} if sys.stderr.isatty() else {"bar_format": LINE, "mininterval": 15, "miniters": 1}
         super().__init__(total=total, desc=label, unit=unit, file=sys.stderr, disable=not total, **lines)
-
-    def step(self) -> None:
-        """Count one more item."""
-        self.update()

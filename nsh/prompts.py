@@ -24,7 +24,7 @@ def template(name: str) -> Mapping[str, str]:
     return yaml.safe_load(files("nsh").joinpath(f"data/prompts/{name}.yaml").read_text(encoding="utf-8"))
 
 
-def _fill(name: str, **fields: str) -> Messages:
+def fill(name: str, **fields: str) -> Messages:
     """Put the fields into the turns of a prompt in one pass, so that braces inside a narrative stay as they are."""
 
     def value(match: re.Match) -> str:
@@ -57,17 +57,17 @@ def _letter_list(options: Mapping[str, str]) -> str:
 
 def direct(case: Case, voice: str) -> Messages:
     """B1: the narrative and the options, no system turn (`voices` Appendix I)."""
-    return _fill("direct", narrative=case.narratives[voice], options=option_lines(case.options))
+    return fill("direct", narrative=case.narratives[voice], options=option_lines(case.options))
 
 
 def rewrite(narrative: str) -> Messages:
     """The rewriting call of Rewrite-then-Reason (`voices` Appendix I)."""
-    return _fill("rewrite", narrative=narrative)
+    return fill("rewrite", narrative=narrative)
 
 
 def answer_from(heading: str, intermediate: str, case: Case) -> Messages:
     """The answering call of the two-call pipelines: intermediate, question sentence, options (`voices` Appendix I)."""
-    return _fill(
+    return fill(
         "answer_from",
         heading=heading,
         intermediate=intermediate,

@@ -29,7 +29,7 @@ class Provenance:
         self.rows = {
             "Page": study.slug,
             "Parameters": json.dumps(study.values, ensure_ascii=False),
-            "Cases": f"{len(study.cases)} from {study.values['source']}, SHA-256 {case_hash(study.cases)[:16]}",
+            **_case_rows(study),
             "Cases and answers": f"SHA-256 {study.data_hash[:16]}",
             **_run_rows(study),
             "Versions": f"Python {platform.python_version()}, " + ", ".join(filter(None, map(_version, PACKAGES))),
@@ -50,6 +50,13 @@ class Provenance:
         table = f'{scroll}<table class="nsh-table">{rows}</table></div>'
         page = f'<details class="nsh-provenance"><summary>How this page was made</summary>{table}</details>'
         return {"text/html": page, "text/plain": repr(self)}, {"nsh": {"modules": self.modules}}
+
+
+def _case_rows(study: Study) -> dict[str, str]:
+    """The cases, where the page takes any."""
+    if not study.cases:
+        return {}
+    return {"Cases": f"{len(study.cases)} from {study.values['source']}, SHA-256 {case_hash(study.cases)[:16]}"}
 
 
 def _run_rows(study: Study) -> dict[str, str]:

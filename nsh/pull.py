@@ -8,8 +8,6 @@ package.
 
 import csv
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,14 +136,11 @@ def pull(
     registry = {file.path: f"sha256:{file.sha256}" for file in listed_files()}
     source = pooch.create(path=folder, base_url=base, registry=registry, retry_if_failed=retries)
     downloader = pooch.HTTPDownloader(timeout=timeout)
-    with (
-        _quiet(pooch.get_logger()),
-        Progress(len(registry), "released files", unit="file") if progress else nullcontext() as count,
-    ):
+    pooch.get_logger().setLevel("WARNING")  # not a line for every file
+    with Progress(len(registry) if progress else 0, "released files", unit="file") as count:
         for path in registry:
             _fetch(source, path, downloader, timeout)
-            if count:
-                count.step()
+            count.update()
     return folder
 
 
@@ -171,14 +166,3 @@ def _fetch(source, path: str, downloader, timeout: float) -> None:
         f"{path} could not be fetched from {source.base_url}: {cause}. "
         "Files fetched so far are kept; the next `nsh data pull` goes on from here"
     )
-
-
-@contextmanager
-def _quiet(logger) -> Iterator[None]:
-    """Keep a logger's notes about every file to itself for a while."""
-    level = logger.level
-    logger.setLevel("WARNING")
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

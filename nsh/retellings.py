@@ -25,6 +25,7 @@ NUMERIC_AGE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 PROPERTIES = ("numeric_age", "superset", "question_verbatim")
 
 
@@ -54,6 +55,20 @@ def has_numeric_age(narrative: str) -> bool:
     return NUMERIC_AGE.search(narrative) is not None
 
 
+def narrative_person(narrative: str) -> str:
+    """Grammatical person in which a retelling is told: "first" or "third".
+
+    It is told in the first person if I, me, my, mine or myself stand in it at least twice; once may be a quotation or
+    a numeral (type I). `voices` names no rule: its Limitations call the clinical voice third-person prose.
+
+    Examples
+    --------
+    >>> narrative_person("I'm tired, and my knee hurts."), narrative_person("A man with type I diabetes is tired.")
+    ('first', 'third')
+    """
+    return "first" if len(FIRST_PERSON.findall(narrative)) > 1 else "third"
+
+
 def per_case(cases: Sequence[Case]) -> pd.DataFrame:
     """Count the properties of every retelling.
 
@@ -66,8 +81,8 @@ def per_case(cases: Sequence[Case]) -> pd.DataFrame:
     pandas.DataFrame
         One row per case and voice: `case`, `voice`, `words` (divided at white space), `original_words` (missing
         without an original vignette), `numeric_age` (`has_numeric_age`), `superset` (the retelling contains the whole
-        original vignette, folded; missing without one) and `question_verbatim` (it contains the question sentence,
-        folded).
+        original vignette, folded; missing without one), `question_verbatim` (it contains the question sentence, folded)
+        and `person` (`narrative_person`).
 
     Examples
     --------
@@ -132,6 +147,7 @@ def _rows(case: Case) -> Iterator[dict[str, Any]]:
             "numeric_age": has_numeric_age(narrative),
             "superset": fold(original) in folded if original is not None else None,
             "question_verbatim": fold(case.question) in folded,
+            "person": narrative_person(narrative),
         }
 
 

@@ -1,7 +1,7 @@
 """Drive many conditions at once: gather their calls, generate what the store lacks, keep it, and resume them."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from nsh.cases import Case
 from nsh.conditions import CONDITIONS, Answer, Steps
@@ -12,21 +12,26 @@ from nsh.store import Store, key_of
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One answer to be had: a condition applied to one voice of one case."""
+    """One answer to be had: a condition, by name or as its generator function, applied to one voice of one case."""
 
-    condition: str
+    condition: str | Callable[[Case, str], Steps]
     case: Case
     voice: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Outcome:
-    """A job's answer, with the store keys and the completions of every stage, in order."""
+    """A job under way, and its answer once it has one; the store keys and the completions of every stage, in order.
+
+    `call` is what the job waits for: None before the start and after the end.
+    """
 
     job: Job
-    answer: Answer
-    keys: tuple[str, ...]
-    completions: tuple[Completion, ...]
+    steps: Steps
+    call: Call | None = None
+    answer: Answer | None = None
+    keys: tuple[str, ...] = ()
+    completions: tuple[Completion, ...] = ()
 
 
 @dataclass(slots=True)
@@ -44,18 +49,7 @@ class Tally:
         return f"generations: {self.generated} made, {self.found} found in the store"
 
 
-@dataclass(slots=True)
-class _Running:
-    """A started job: its generator, the call that it waits for, and what it has seen so far."""
-
-    job: Job
-    steps: Steps
-    call: Call
-    keys: list[str] = field(default_factory=list)
-    completions: list[Completion] = field(default_factory=list)
-
-
-def jobs(cases: Iterable[Case], condition: str) -> list[Job]:
+def jobs(cases: Iterable[Case], condition: str | Callable[[Case, str], Steps]) -> list[Job]:
     """Every voice of every case under a condition.
 
     Examples
@@ -105,42 +99,38 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
     ('B', 1)
     """
     tally = Tally()
-    outcomes: dict[int, Outcome] = {}
-    running = {index: _start(job, answer_only) for index, job in enumerate(todo)}
-    while running:
-        waiting: dict[str, list[int]] = {}
-        for index, state in running.items():
-            waiting.setdefault(key_of(engine.identity, state.call), []).append(index)
+    outcomes = [Outcome(job, _task(job)(job.case, job.voice)) for job in todo]
+    for outcome in outcomes:
+        _advance(outcome, None, answer_only)
+    while running := [outcome for outcome in outcomes if outcome.call]:
+        waiting: dict[str, list[Outcome]] = {}
+        for outcome in running:
+            waiting.setdefault(key_of(engine.identity, outcome.call), []).append(outcome)
         tally.shared += len(running) - len(waiting)
-        for key, completion in _complete({k: running[v[0]].call for k, v in waiting.items()}, engine, store, tally):
-            for index in waiting[key]:
-                answer = _resume(running[index], key, completion, answer_only)
-                if answer:
-                    state = running.pop(index)
-                    outcomes[index] = Outcome(state.job, answer, tuple(state.keys), tuple(state.completions))
-    return [outcomes[index] for index in sorted(outcomes)], tally
+        calls = {key: alike[0].call for key, alike in waiting.items()}
+        for key, completion in _complete(calls, engine, store, tally):
+            for outcome in waiting[key]:
+                outcome.keys += (key,)
+                outcome.completions += (completion,)
+                _advance(outcome, completion, answer_only)
+    return outcomes, tally
 
 
-def _start(job: Job, answer_only: bool) -> _Running:
-    """Start a job's generator and take its first call."""
-    steps = CONDITIONS[job.condition](job.case, job.voice)
-    return _Running(job, steps, _stop_rule(next(steps), answer_only))
+def _task(job: Job) -> Callable[[Case, str], Steps]:
+    """The generator function of a job."""
+    return job.condition if callable(job.condition) else CONDITIONS[job.condition]
 
 
-def _resume(state: _Running, key: str, completion: Completion, answer_only: bool) -> Answer | None:
-    """Send a completion to a job; its answer, or None if it asks for another call."""
-    state.keys.append(key)
-    state.completions.append(completion)
+def _advance(outcome: Outcome, completion: Completion | None, answer_only: bool) -> None:
+    """Send a job its completion (None starts it): it asks for another call or answers.
+
+    The run's stop rule is applied to answering calls.
+    """
     try:
-        state.call = _stop_rule(state.steps.send(completion), answer_only)
+        call = outcome.steps.send(completion)
+        outcome.call = replace(call, answer_only=True) if answer_only and call.letters else call
     except StopIteration as end:
-        return end.value
-    return None
-
-
-def _stop_rule(call: Call, answer_only: bool) -> Call:
-    """Apply the run's stop rule to an answering call."""
-    return replace(call, answer_only=True) if answer_only and call.letters else call
+        outcome.call, outcome.answer = None, end.value
 
 
 def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally) -> Iterator[tuple[str, Completion]]:
@@ -157,5 +147,5 @@ def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally
         for index, completion in engine.generate([calls[key] for key in missing]):
             store.put(missing[index], completion, engine.identity)
             tally.generated += 1
-            progress.step()
+            progress.update()
             yield missing[index], completion

@@ -12,6 +12,7 @@ import os
 import platform
 import re
 import uuid
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -40,13 +41,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be kept in the store: {value!r}")
-
-
-def encode_line(row: dict[str, Any]) -> bytes:
-    """One line of strict JSON in UTF-8; a lone surrogate is written as its escape and read back as it was."""
-    return (json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n").encode(
-        "utf-8", "backslashreplace"
-    )
 
 
 class Store:
@@ -83,7 +77,7 @@ class Store:
         with path.open("rb") as file:
             for line in file:
                 match = _LINE.match(line)
-                if match and (line.endswith(b"}\n") or _is_json(line)):
+                if match and line.rstrip().endswith(b"}"):
                     self._places.setdefault(match.group(1).decode(), []).append((path, start, len(line)))
                 elif line.strip():
                     log.warning(
@@ -98,23 +92,17 @@ class Store:
                 file.seek(start)
                 line = file.read(length)
             try:
-                return _completion(json.loads(line))
-            except (ValueError, KeyError, TypeError):
+                row = json.loads(line)
+                return Completion(**{field.name: row[field.name] for field in fields(Completion)})
+            except (ValueError, KeyError):
                 log.warning("%s: the line at byte %d is damaged and left out", path, start)
         return None
 
     def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
         """Append a completion and hand it to the system at once, so that a killed process loses at most its line."""
-        row = {
-            "key": key,
-            "text": completion.text,
-            "finish": completion.finish,
-            "prompt_tokens": completion.prompt_tokens,
-            "new_tokens": completion.new_tokens,
-            "engine": identity,
-            "stamp": completion.stamp,
-        }
-        line = encode_line(row)
+        row = {"key": key, **asdict(completion), "engine": identity}
+        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+        line = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape, read back as it was
         if self._out is None:
             name = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
             try:
@@ -132,19 +120,3 @@ class Store:
         if self._out is not None:
             self._out.close()
             self._out = None
-
-
-def _completion(row: dict[str, Any]) -> Completion:
-    """The completion of a line, if it has all that one needs."""
-    if not (isinstance(row["text"], str) and isinstance(row["stamp"], dict)):
-        raise TypeError("text or stamp")
-    return Completion(row["text"], row["finish"], int(row["prompt_tokens"]), int(row["new_tokens"]), row["stamp"])
-
-
-def _is_json(line: bytes) -> bool:
-    """Whether the bytes are one whole JSON value in UTF-8."""
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True

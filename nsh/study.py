@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,7 @@ from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.models import ModelSpec, known, resolve
 from nsh.patterns import from_patterns
 from nsh.place import store_folder
+from nsh.pull import listed_files
 from nsh.records import from_outcomes, records_frame
 from nsh.released import MODELS, load_released, released_dir, result_file
 from nsh.runner import Job, Outcome, Tally, jobs, run
@@ -47,13 +49,15 @@ class Study:
 
     @cached_property
     def cases(self) -> list[Case]:
-        """The cases, validated.
+        """The cases, validated; none where the page takes no cases.
 
         Raises
         ------
         ParameterError
             If the parameter `reference` names a voice that they do not have.
         """
+        if "source" not in self.values:
+            return []
         cases = load_cases(self.values["source"], self.values["n_cases"])
         if self.values["reference"] not in (None, *cases[0].narratives):
             voices = ", ".join(cases[0].narratives)
@@ -123,6 +127,11 @@ class Study:
             frames.append(from_outcomes(outcomes, model.name))
         return pd.concat(frames, ignore_index=True)
 
+    @property
+    def released(self) -> Path | None:
+        """The folder of the released files, or None where they are not on this machine or not wanted."""
+        return released_dir(self.values["released"])
+
     @cached_property
     def real(self) -> pd.DataFrame:
         """B1 of the seven released models: their released answers where all are here, else the packaged counts.
@@ -130,8 +139,7 @@ class Study:
         Pattern counts hold, for each model, how many questions were right or wrong in which voices: enough for every
         measure within a model, without the letters and without the link of a question across models.
         """
-        setting = self.values["released"]
-        folder = released_dir(setting)
+        setting, folder = self.values["released"], self.released
         files = [folder / result_file("B1", key) for key in MODELS] if folder else []
         if not any(file.is_file() for file in files) and setting in ("auto", "off"):
             return from_patterns(["B1"])
@@ -149,7 +157,7 @@ class Study:
     @cached_property
     def real_cases(self) -> list[Case]:
         """The papers' 1,000 cases, or none where they are not on this machine."""
-        folder = released_dir(self.values["released"])
+        folder = self.released
         return load_cases(folder) if folder and (folder / QUESTIONS).is_file() else []
 
     @cached_property
@@ -160,10 +168,12 @@ class Study:
 
     @cached_property
     def data_hash(self) -> str:
-        """SHA-256 of all that the page computes on: cases, records of its run, and the papers' answers or cases."""
+        """SHA-256 of all that the page computes on: cases, records of its run, and the released answers or files."""
         digest = hashlib.sha256(case_hash(self.cases).encode())
-        if not self.runs_models:
-            digest.update(case_hash(self.real_cases).encode())
+        if not self.runs_models and self.released:
+            for file in listed_files():
+                path = self.released / file.path
+                digest.update(path.read_bytes() if path.is_file() else b"")
         for records in (self.records, self.real) if self.runs_models else ():
             rows = "\n".join(map(repr, records.itertuples(index=False, name=None)))
             digest.update(rows.encode("utf-8", "surrogatepass"))

@@ -93,21 +93,17 @@ def table(
     """
     if frame.index.names != [None]:
         frame = frame.reset_index()
-    notes = [""] * len(frame)
-    if "note" in frame:
-        notes = ["" if pd.isna(note) else str(note) for note in frame["note"]]
-        frame = frame.drop(columns="note").assign(**({"note": notes} if any(notes) else {}))
+    notes = ["" if pd.isna(note) else str(note) for note in frame.get("note", [""] * len(frame))]
+    frame = frame.drop(columns="note", errors="ignore").assign(**({"note": notes} if any(notes) else {}))
     labels, formats = labels or {}, formats or {}
     heads = [labels.get(column, str(column).replace("_", " ")) for column in frame.columns]
     specs = [formats.get(column) for column in frame.columns]
-    right = [name in numeric or _is_number(dtype) for name, dtype in frame.dtypes.items()]
-    rows, texts = [], []
+    right = [name in numeric or dtype.kind in "iuf" for name, dtype in frame.dtypes.items()]
+    rows = []
     for values, note in zip(frame.itertuples(index=False, name=None), notes, strict=True):
-        texts.append([format_cell(value, spec, note) for value, spec in zip(values, specs, strict=True)])
-        names, rest = texts[-1][:row_headers], zip(texts[-1], right, strict=True)
-        rows.append("".join([*map(_row_header, names), *(_cell(*cell) for cell in list(rest)[row_headers:])]))
-    top = [f'<th scope="col"{_num(number)}>{escape(head)}</th>' for head, number in zip(heads, right, strict=True)]
-    return _block(caption, f"<tr>{''.join(top)}</tr>", rows, pd.DataFrame(texts, columns=heads))
+        texts = [format_cell(value, spec, note) for value, spec in zip(values, specs, strict=True)]
+        rows.append([_cell(text, number) for text, number in zip(texts, right, strict=True)])
+    return _block(caption, heads, right, rows, row_headers)
 
 
 def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | None = None) -> Block:
@@ -130,31 +126,27 @@ def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | 
     labels, keys = labels or {}, list(compared.columns[: list(compared.columns).index("column")])
     columns = list(dict.fromkeys(compared["column"]))
     heads = [labels.get(name, name.replace("_", " ")) for name in [*keys, *columns]]
-    rows, texts = [], []
+    rows = []
     for key, part in compared.groupby(keys, sort=False):
         found = {record["column"]: record for record in part.to_dict("records")}
-        cells = [_against(found.get(column)) for column in columns]
-        names = [labels.get(name, name) for name in key]
-        rows.append("".join([*map(_row_header, names), *(html for html, _ in cells)]))
-        texts.append([*names, *(text for _, text in cells)])
-    top = [f'<th scope="col"{_num(n >= len(keys))}>{escape(head)}</th>' for n, head in enumerate(heads)]
-    return _block(caption, f"<tr>{''.join(top)}</tr>", rows, pd.DataFrame(texts, columns=heads))
+        names = [_cell(labels.get(name, name)) for name in key]
+        rows.append([*names, *(_against(found.get(column)) for column in columns)])
+    return _block(caption, heads, [column >= len(keys) for column in range(len(heads))], rows, len(keys))
 
 
-def _against(record: Mapping[str, Any] | None) -> tuple[str, str]:
-    """One number of ours with its mark, and the printed number where it is another: HTML and text."""
+def _against(record: Mapping[str, Any] | None) -> Block:
+    """One number of ours with its mark, and the printed number where it is another."""
     if record is None:
-        return _cell("not printed"), "not printed"
+        return _cell("not printed")
     printed = record["printed"]
     if pd.isna(record["equal"]):
-        text = f"{missing_text('')} (printed {printed})"
-        return _cell(text), text
+        return _cell(f"{missing_text('')} (printed {printed})")
     mark, meaning = MARKS[bool(record["equal"])]
     seen = f' <span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
     ours = printed if record["equal"] else f"{record['ours']:z.{decimals(printed)}f}"
     if record["equal"]:
-        return _cell(ours, after=seen), f"{ours} {mark}"
-    return _cell(ours, after=f"{seen} <bdi>{escape(printed)}</bdi>"), f"{ours} {mark} {printed}"
+        return Block(_cell(ours, after=seen).html, f"{ours} {mark}")
+    return Block(_cell(ours, after=f"{seen} <bdi>{escape(printed)}</bdi>").html, f"{ours} {mark} {printed}")
 
 
 def callout(text: str, kind: str = "note") -> Block:
@@ -175,32 +167,28 @@ def callout(text: str, kind: str = "note") -> Block:
     return Block(f'<div class="nsh-callout nsh-{kind} {NO_MATH}" role="note">{escape(text)}</div>', text)
 
 
-def _is_number(dtype: Any) -> bool:
-    """Whether a column holds numbers; yes and no are words."""
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-
-
 def _num(right: bool) -> str:
     """The class of a right-aligned cell."""
     return ' class="num"' if right else ""
 
 
-def _row_header(text: str) -> str:
-    """The cell that names a row."""
-    return f'<th scope="row"><bdi>{escape(text)}</bdi></th>'
-
-
-def _cell(text: str, right: bool = True, after: str = "") -> str:
+def _cell(text: str, right: bool = True, after: str = "") -> Block:
     """One cell; the text is escaped and its writing direction kept to itself, `after` is HTML."""
-    return f"<td{_num(right)}><bdi>{escape(text)}</bdi>{after}</td>"
+    return Block(f"<td{_num(right)}><bdi>{escape(text)}</bdi>{after}</td>", text)
 
 
-def _block(caption: str, head: str, rows: list[str], frame: pd.DataFrame) -> Block:
+def _block(caption: str, heads: list[str], right: list[bool], rows: list[list[Block]], row_headers: int) -> Block:
     """The whole table, which scrolls sideways where the page is narrow, and its plain text."""
-    body = "".join(f"<tr>{row}</tr>" for row in rows) or f'<tr><td colspan="{len(frame.columns)}">no rows</td></tr>'
+    head = "".join(f'<th scope="col"{_num(n)}>{escape(name)}</th>' for name, n in zip(heads, right, strict=True))
+    body = ""
+    for row in rows:
+        names = "".join(f'<th scope="row"><bdi>{escape(cell.text)}</bdi></th>' for cell in row[:row_headers])
+        body += f"<tr>{names}{''.join(cell.html for cell in row[row_headers:])}</tr>"
+    body = body or f'<tr><td colspan="{len(heads)}">no rows</td></tr>'
     html = (
         f'<div class="nsh-scroll {NO_MATH}" tabindex="0" role="region" aria-label="{escape(caption)}">'
         f'<table class="nsh-table"><caption>{escape(caption)}</caption>'
-        f"<thead>{head}</thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+    frame = pd.DataFrame([[cell.text for cell in row] for row in rows], columns=heads)
     return Block(html, frame.to_string(index=False) if rows else f"{caption}: no rows")

@@ -11,10 +11,9 @@ from typing import Any
 
 from nsh.batching import plan, shared_start
 from nsh.chat import Prompt, encode
-from nsh.engines import Call, Completion
+from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
-from nsh.stopping import finish
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
@@ -140,33 +139,28 @@ class TransformersEngine:
         """Read rows in batches of the given sizes and continue them together, each until its own end."""
         from nsh.decoding import greedy
 
-        begun = time.perf_counter()
+        begun, model = time.perf_counter(), self.loaded[0]
         skip = start.mask.shape[1] if start else 0
         prompts = iter([row.prompt.ids[skip:] for row in rows])
         batches = [list(islice(prompts, size)) for size in sizes]
-        for place, new in greedy(self.loaded[0], batches, lambda place, new: bool(self._end(rows[place], new)), start):
-            row = rows[place]
-            stamp = self._stamp | {
-                "read_rows": list(sizes),
-                "batch_rows": len(rows),
-                "shared_start": skip,
-                "seconds": round(time.perf_counter() - begun, 3),
-                "system_folded": row.prompt.system_folded,
-                "chat_template": row.prompt.chat_template,
-            }
-            yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), stamp)
-
-    @cached_property
-    def _stamp(self) -> dict[str, Any]:
-        """What is the same for all completions."""
-        model, _ = self.loaded
-        return {
+        shared = {
             "engine": "transformers",
             "device": str(model.device),
             "versions": f"transformers {version('transformers')}, torch {version('torch')}",
             "commit": getattr(model.config, "_commit_hash", None),
             "batch_tokens": self.batch_tokens,
+            "read_rows": list(sizes),
+            "batch_rows": len(rows),
+            "shared_start": skip,
         }
+        for place, new in greedy(model, batches, lambda place, new: bool(self._end(rows[place], new)), start):
+            row = rows[place]
+            own = {
+                "seconds": round(time.perf_counter() - begun, 3),
+                "system_folded": row.prompt.system_folded,
+                "chat_template": row.prompt.chat_template,
+            }
+            yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), shared | own)
 
     def _end(self, row: Row, new: Sequence[int]) -> str:
         """Why a row's reply ends here, or "" where it goes on."""

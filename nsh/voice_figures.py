@@ -1,11 +1,11 @@
 """Figures of the voices themselves: accuracy per voice, agreement per pair of voices, length of the retellings."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsh.accuracies import OVERALL
@@ -19,11 +19,7 @@ FEW = 60  # cases that can be drawn one by one
 
 @styled
 def voice_accuracy(
-    accuracy: pd.DataFrame,
-    *,
-    chance: float | None = None,
-    published: pd.DataFrame | None = None,
-    note: str = "",
+    accuracy: pd.DataFrame, *, chance: float | None = None, published: pd.DataFrame | None = None, note: str = ""
 ) -> Figure:
     """Draw the accuracy of each model in each voice with its Wilson interval (`facts`, Table 3).
 
@@ -54,15 +50,11 @@ def voice_accuracy(
     accuracy = checked(accuracy, "voice_accuracy", ("model", "voice", "accuracy", "lo", "hi"))
     accuracy = accuracy[accuracy["voice"] != OVERALL]
     styles = styles_of(accuracy["voice"])
-    looks = {voice: {"label": style.label, **look(style)} for voice, style in styles.items()}
-    if published is not None:
-        published = published.assign(series=published["voice"])
-    figure, axes, entries, values = _series(accuracy.assign(series=accuracy["voice"]), published, "accuracy", looks)
+    looks = {(voice,): {"label": style.label, **look(style)} for voice, style in styles.items()}
+    axes, entries, values = _series(accuracy, published, ["voice"], "accuracy", looks)
     if chance is not None:
         entries.append(axes.axvline(chance, color=GRAY, linestyle="--", label=f"chance level ({chance:.2f})"))
-    what = "ccuracy (proportion of cases answered correctly)"
-    axes.set_xlabel(f"a{what}")
-    return finish(figure, entries, note, f"A{what}", values)
+    return finish(axes.figure, entries, note, "Accuracy (proportion of cases answered correctly)", values)
 
 
 @styled
@@ -91,50 +83,46 @@ def kappa_dots(kappa: pd.DataFrame, *, published: pd.DataFrame | None = None, no
     "Cohen's kappa between two voices (1 = the same answers). tiny: clinical and cultural 0.400."
     """
     kappa = checked(kappa, "kappa_dots", ("model", "voice_a", "voice_b", "kappa"))
-    kappa = kappa.assign(series=_pairs(kappa))
     styles = styles_of([*kappa["voice_a"], *kappa["voice_b"]])
     looks = {}
-    for position, (a, b) in enumerate(dict.fromkeys(kappa["series"])):
+    for position, (a, b) in enumerate(dict.fromkeys(zip(kappa["voice_a"], kappa["voice_b"], strict=True))):
         colors = {"markerfacecolor": styles[a].color, "markerfacecoloralt": styles[b].color, "color": styles[a].color}
         shape = {"marker": SHAPES[position % len(SHAPES)], "markersize": 7, "fillstyle": "left", "markeredgewidth": 0}
         looks[a, b] = {"label": f"{styles[a].label} and {styles[b].label}", **shape, **colors}
-    if published is not None:
-        published = published.assign(series=_pairs(published))
-    figure, axes, entries, values = _series(kappa, published, "kappa", looks)
-    what = "Cohen's kappa between two voices (1 = the same answers)"
-    axes.set_xlabel(what)
-    return finish(figure, entries, note, what, values)
+    axes, entries, values = _series(kappa, published, ["voice_a", "voice_b"], "kappa", looks)
+    return finish(axes.figure, entries, note, "Cohen's kappa between two voices (1 = the same answers)", values)
 
 
-def _pairs(frame: pd.DataFrame) -> list[tuple[str, str]]:
-    """The pair of voices of each row."""
-    return list(zip(frame["voice_a"], frame["voice_b"], strict=True))
+def _series(
+    frame: pd.DataFrame, published: pd.DataFrame | None, on: list[str], value: str, looks: Mapping[tuple, dict]
+) -> tuple[Axes, list, dict[str, str]]:
+    """Draw each series in a row of its own within each model; return axes, legend entries, and values as texts.
 
-
-def _series(frame: pd.DataFrame, published: pd.DataFrame | None, value: str, looks: Mapping[Any, dict]) -> tuple:
-    """Draw each series in a row of its own within each model; return figure, axes, legend entries, values as texts."""
+    A series holds the rows whose columns `on` have the values that it is named by.
+    """
     models = list(dict.fromkeys(frame["model"]))
-    figure, axes = rows_of(models, 0.14 + 0.11 * len(looks))
+    _, axes = rows_of(models, 0.14 + 0.11 * len(looks))
     axes.hlines(np.arange(1, len(models)) - 0.5, 0, 1, color=BAND, linewidth=0.6, transform=axes.get_yaxis_transform())
     values = {model: [] for model in models}
     for position, (name, style) in enumerate(looks.items()):
         heights = np.arange(len(models)) + 0.8 * ((position + 0.5) / len(looks) - 0.5)
-        part = frame[frame["series"] == name].set_index("model").reindex(models)
+        cells = [(*name, model) for model in models]
+        part = frame.set_index([*on, "model"]).reindex(cells)
         if "lo" in part:
             axes.hlines(heights, part["lo"], part["hi"], color=style["color"], linewidth=1.5)
         axes.plot(part[value], heights, linestyle="none", **style)
         if published is not None:
-            printed = published[published["series"] == name].set_index("model")["value"].reindex(models)
+            printed = published.set_index([*on, "model"])["value"].reindex(cells)
             axes.plot(printed, heights, linestyle="none", **hollow(style["marker"]))
-        notes = part.get("note", pd.Series("", part.index))
-        for model, height in zip(models, heights, strict=True):
-            values[model].append(f"{style['label']} {format_cell(part.at[model, value], None, notes[model])}")
-            if pd.isna(part.at[model, value]):
-                text, where = f"{style['label']}: {missing_text(notes[model])}", ("axes fraction", "data")
+        notes = part.get("note", [""] * len(models))
+        for model, height, number, why in zip(models, heights, part[value], notes, strict=True):
+            values[model].append(f"{style['label']} {format_cell(number, None, why)}")
+            if pd.isna(number):
+                text, where = f"{style['label']}: {missing_text(why)}", ("axes fraction", "data")
                 place = {"va": "center", "backgroundcolor": "white"}
                 axes.annotate(text, (0, height), (4, 0), where, "offset points", **place)
     entries = [entry(**style) for style in looks.values()] + [entry("as printed", **hollow())] * (published is not None)
-    return figure, axes, entries, {model: ", ".join(texts) for model, texts in values.items()}
+    return axes, entries, {model: ", ".join(texts) for model, texts in values.items()}
 
 
 @styled

@@ -3,10 +3,8 @@
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 
-import yaml
+from nsh.declared import read_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +17,6 @@ class Voice:
         As in every table and record, for example ``"clinical"``.
     label : str
         As shown in legends and column headings.
-    symbol : str
-        The papers' symbol, for example ``"Pα"``; the name itself for a voice of a user's own data.
     released : str or None
         The name in the released files, for example ``"alpha"``.
     color, marker : str
@@ -29,16 +25,9 @@ class Voice:
 
     name: str
     label: str
-    symbol: str
     released: str | None
     color: str
     marker: str
-
-
-@cache
-def _declared() -> dict:
-    """The content of voices.yaml."""
-    return yaml.safe_load(files("nsh").joinpath("data/voices.yaml").read_text(encoding="utf-8"))
 
 
 def known_voices() -> tuple[Voice, ...]:
@@ -46,10 +35,10 @@ def known_voices() -> tuple[Voice, ...]:
 
     Examples
     --------
-    >>> [voice.symbol for voice in known_voices()]
-    ['Pα', 'Pβ', 'Pγ']
+    >>> [voice.name for voice in known_voices()]
+    ['clinical', 'socioeconomic', 'cultural']
     """
-    return tuple(Voice(**entry) for entry in _declared()["voices"])
+    return tuple(Voice(**entry) for entry in read_data("voices.yaml")["voices"])
 
 
 def released_names() -> dict[str, str]:
@@ -77,11 +66,9 @@ def styles_of(voices: Iterable[str]) -> dict[str, Voice]:
     """
     names = list(dict.fromkeys(voices))
     known = {voice.name: voice for voice in known_voices()}
-    fallback, taken = _declared()["fallback"], {}
+    fallback, taken = read_data("voices.yaml")["fallback"], {}
     for name in sorted(set(names) - set(known)):
         start = zlib.crc32(name.encode())
         slots = [(start + step) % len(fallback) for step in range(len(fallback))]
         taken[name] = next((slot for slot in slots if slot not in taken.values()), slots[0])
-    return {
-        name: known[name] if name in known else Voice(name, name, name, None, **fallback[taken[name]]) for name in names
-    }
+    return {name: known[name] if name in known else Voice(name, name, None, **fallback[taken[name]]) for name in names}

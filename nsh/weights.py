@@ -1,6 +1,5 @@
 """Weights: the packaged model's file, its one-time conversion, and loading, with every failure in one sentence."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -104,17 +103,14 @@ def _convert(file: Path, folder: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    half = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        with _no_bars():
-            source = {} if (file.parent / "tokenizer.json").is_file() else {"gguf_file": file.name}
-            AutoTokenizer.from_pretrained(file.parent, **source).save_pretrained(half)
-            model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
-            _forget_quantizer(model)
-            model.save_pretrained(half)
-        _publish(half, folder)
-    finally:
-        shutil.rmtree(half, ignore_errors=True)
+    place = {"prefix": f".{folder.name}-", "dir": folder.parent, "ignore_cleanup_errors": True}
+    with tempfile.TemporaryDirectory(**place) as half, _no_bars():
+        source = {} if (file.parent / "tokenizer.json").is_file() else {"gguf_file": file.name}
+        AutoTokenizer.from_pretrained(file.parent, **source).save_pretrained(half)
+        model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        _forget_quantizer(model)
+        model.save_pretrained(half)
+        _publish(Path(half), folder)
 
 
 def _publish(half: Path, folder: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from fabricated import fabricated, from_letters
 from statsmodels.stats.proportion import proportion_confint
 
-from nsh.accuracies import accuracy, wilson
+from nsh.accuracies import accuracy, status_rates, wilson
 from nsh.errors import DataError, ParameterError
 from nsh.patterns import from_patterns
 from nsh.printed import published
@@ -111,3 +111,62 @@ def test_row_order_and_other_models_do_not_matter():
     pd.testing.assert_frame_equal(shuffled.loc[expected.index], expected)
     alone = accuracy(records[records["model"] == "BioMistral-7B"]).set_index(["model", "voice"])
     pd.testing.assert_frame_equal(alone, expected.loc[alone.index])
+
+
+def with_statuses(statuses, voices=("clinical", "cultural")):
+    """Records with the given statuses, cases × voices, all of them wrong."""
+    records = fabricated([[0] * len(voices) for _ in statuses], voices=voices)
+    return records.assign(status=[status for case in statuses for status in case])
+
+
+def test_status_rates_are_counted_per_voice_and_overall():
+    found = status_rates(with_statuses([["ok", "empty"], ["ok", "refusal"], ["unparsed", "ok"]])).set_index("voice")
+    assert found["n"].to_dict() == {"clinical": 3, "cultural": 3, "overall": 6}
+    assert found["ok"].to_dict() == pytest.approx({"clinical": 2 / 3, "cultural": 1 / 3, "overall": 1 / 2})
+    assert found.loc["overall", ["unparsed", "empty", "refusal", "ambiguous", "truncated"]].tolist() == pytest.approx(
+        [1 / 6, 1 / 6, 1 / 6, 0, 0]
+    )
+    assert (found["note"] == "").all()
+
+
+def test_status_rates_of_the_invalid_outputs_of_sdoh():
+    """10, 22 and 6 invalid of 2,700 answers (`sdoh` §V)."""
+    for row in published("sdoh_invalid_outputs").to_dict("records"):
+        invalid, n = int(row["invalid"]), int(row["responses"])
+        statuses = [["unparsed" if case < invalid else "ok"] for case in range(n)]
+        found = status_rates(with_statuses(statuses, voices=("clinical",))).iloc[-1]
+        assert (found["n"], found["unparsed"], found["ok"]) == (
+            n,
+            pytest.approx(invalid / n),
+            pytest.approx(1 - invalid / n),
+        )
+
+
+def test_released_biomistral_answers_to_b3_are_all_empty(released):
+    from nsh.released import load_released
+
+    records = load_released(released, conditions=("B3",))
+    found = status_rates(records).set_index(["model", "voice"]).loc[("BioMistral-7B", "overall")]
+    assert (found["n"], found["empty"], found["ok"]) == (3000, 1, 0)
+
+
+def test_status_rates_of_no_answers_and_of_pattern_counts_are_missing_and_say_so():
+    records = pd.concat([fabricated([[1, 0, 1]], model="a"), fabricated([[1, 0, None]], model="b")])
+    row = status_rates(records).set_index(["model", "voice"]).loc[("b", "cultural")]
+    assert row["n"] == 0 and isnan(row["ok"]) and row["note"] == "n = 0"
+    counted = status_rates(from_patterns(["B3"]))
+    assert counted["ok"].isna().all() and counted["note"].str.startswith("unknown: pattern counts").all()
+    assert len(status_rates(fabricated([]))) == 0
+
+
+def test_status_rates_depend_neither_on_row_order_nor_on_the_column_type():
+    records = with_statuses([["ok", "empty"], ["truncated", "ok"]])
+    expected = status_rates(records)
+    pd.testing.assert_frame_equal(status_rates(records.sample(frac=1, random_state=2)), expected)
+    for kind in ("string", "category"):
+        pd.testing.assert_frame_equal(status_rates(records.astype({"status": kind})), expected)
+
+
+def test_an_unknown_status_is_refused():
+    with pytest.raises(DataError, match="status 'fine' is none of ok, unparsed"):
+        status_rates(with_statuses([["ok", "fine"]]))

@@ -1,10 +1,10 @@
-"""Batches of like length: within their limits, nothing lost, padded where a decoder wants it."""
+"""Batches of like length: within their limits, nothing lost, and the start that they share."""
 
 import random
 
 import pytest
 
-from nsh.batching import pad_left, plan, shared_start
+from nsh.batching import plan, shared_start
 
 
 @pytest.mark.parametrize("budget, room", [(2048, 2048), (2048, 8192), (300, 5000), (1, 1), (10**6, 10**6)])
@@ -39,10 +39,3 @@ def test_all_that_rows_share_is_found_by_comparing_them_place_by_place():
     assert shared_start(rows) == 3
     assert shared_start([*rows, [2]]) == 0
     assert shared_start([[1, 2, 3], [1, 2]]) == 1  # the shorter row keeps a token of its own
-
-
-def test_padding_is_on_the_left_and_masked():
-    ids, mask = pad_left([(7, 8, 9), (5,)])
-    assert [row[-1] for row in ids] == [9, 5]
-    assert mask == [[1, 1, 1], [0, 0, 1]]
-    assert [sum(row) for row in mask] == [3, 1]

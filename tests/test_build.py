@@ -43,20 +43,20 @@ def stage(folder: Path, modules=("nsh", "nsh.cases"), **values) -> None:
 
 def test_an_unchanged_page_is_kept(folder):
     stage(folder)
-    assert build._kept(folder, study()) == build.PageResult(SLUG, 1.5, kept=True)
+    assert build.unchanged(folder, study())
 
 
 def test_another_parameter_or_case_runs_the_page_again(folder):
     stage(folder)
-    assert build._kept(folder, study(n_cases=3)) is None
-    assert build._kept(folder, study(released="off")) is None
+    assert not build.unchanged(folder, study(n_cases=3))
+    assert not build.unchanged(folder, study(released="off"))
 
 
 def test_a_changed_notebook_runs_its_page_again(folder):
     stage(folder)
     file = folder / "notebooks" / f"{SLUG}.ipynb"
     file.write_text(file.read_text(encoding="utf-8").replace("Length", "Lengths"), encoding="utf-8")
-    assert build._kept(folder, study()) is None
+    assert not build.unchanged(folder, study())
 
 
 def test_only_the_code_that_a_page_uses_counts(folder, tmp_path, monkeypatch):
@@ -65,35 +65,35 @@ def test_only_the_code_that_a_page_uses_counts(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(execute, "PACKAGE", package)
     stage(folder)
     (package / "cli.py").write_text("# other\n", encoding="utf-8")
-    assert build._kept(folder, study())
+    assert build.unchanged(folder, study())
     (package / "cases.py").write_text("# other\n", encoding="utf-8")
-    assert build._kept(folder, study()) is None
+    assert not build.unchanged(folder, study())
 
 
 def test_a_deleted_module_runs_the_page_again(folder):
     stage(folder)
     page = execute.staged_page(folder, SLUG)
     page.write_text(page.read_text(encoding="utf-8").replace("nsh.cases", "nsh.gone"), encoding="utf-8")
-    assert build._kept(folder, study()) is None
+    assert not build.unchanged(folder, study())
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"metadata": {}}'])
 def test_a_torn_or_foreign_staged_page_runs_again(folder, content):
     execute.staged_page(folder, SLUG).write_text(content, encoding="utf-8")
-    assert build._kept(folder, study()) is None
+    assert not build.unchanged(folder, study())
 
 
 def test_a_page_staged_with_other_parameters_runs_again(folder):
     """As after a build that was killed: what lies on the stage says itself what it was made from."""
     stage(folder, n_cases=4)
-    assert build._kept(folder, study(n_cases=2)) is None
-    assert build._kept(folder, study(n_cases=4))
+    assert not build.unchanged(folder, study(n_cases=2))
+    assert build.unchanged(folder, study(n_cases=4))
 
 
 def test_a_page_missing_from_the_stage_runs_again(folder):
     stage(folder)
     execute.staged_page(folder, SLUG).unlink()
-    assert build._kept(folder, study()) is None
+    assert not build.unchanged(folder, study())
 
 
 def test_a_page_without_provenance_is_refused():

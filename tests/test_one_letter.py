@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("nsh", "notebooks", "book", "_config.yml", "_toc.yml", "package.json", "package-lock.json")
 VOICES, FACTS, BENCHMARK = "voices-05-anchoring", "facts-04-anchoring", "voices-03-benchmark"
+LEDGER = "ledger"
 SETTINGS = ["-p", "models=[scripted]", "-p", "source=samples.jsonl", "-p", "resamples=200"]
 
 
@@ -69,7 +70,7 @@ class Copy:
     def pages(self) -> dict[str, str]:
         """The article of every page, without the foot that says how the page was made."""
         found = {}
-        for slug in (VOICES, FACTS, BENCHMARK):
+        for slug in (VOICES, FACTS, BENCHMARK, LEDGER):
             html = (self.folder / "_build" / "html" / "notebooks" / f"{slug}.html").read_text(encoding="utf-8")
             article = html[html.index("<article") : html.index("</article>")]
             found[slug] = re.sub(r'<details class="nsh-provenance">.*?</details>', "", article, flags=re.DOTALL)
@@ -102,7 +103,7 @@ def test_nothing_changed_runs_no_page_and_generates_nothing(copy):
     said = copy.book()
     assert "generations: 0 made" in said
     assert [line for line in said.splitlines() if line.endswith("unchanged")] == [
-        f"{slug}: unchanged" for slug in (BENCHMARK, VOICES, FACTS)
+        f"{slug}: unchanged" for slug in (BENCHMARK, VOICES, FACTS, LEDGER)
     ]
 
 
@@ -123,7 +124,7 @@ def test_one_letter_of_a_released_answer(copy):
     file = copy.folder / "released" / result_file("B1", "qwen25")
     right = '"raw_response": "A", "extracted_answer": "A", "is_correct": true'
     replace_once(file, re.escape(right), '"raw_response": "B", "extracted_answer": "B", "is_correct": false')
-    assert changed(copy, before) == {VOICES, FACTS}
+    assert changed(copy, before) == {VOICES, FACTS, LEDGER}
 
 
 @pytest.mark.slow
@@ -140,4 +141,4 @@ def test_one_digit_of_a_pattern_count(copy):
     before = copy.pages()
     counts = copy.folder / "nsh" / "data" / "published" / "patterns.csv"
     replace_once(counts, "B1,gemma-3-12b-it,223,38", "B1,gemma-3-12b-it,222,39")
-    assert changed(copy, before, released="off") == {VOICES, FACTS}
+    assert changed(copy, before, released="off") == {VOICES, FACTS, LEDGER}

@@ -1,9 +1,11 @@
-"""The pooled effect against a regression with explicit dummies, and the size correlation against SciPy."""
+"""The pooled effect against pyfixest and a regression with explicit dummies, and the size correlation against SciPy."""
 
+import warnings
 from math import isnan
 
 import numpy as np
 import pandas as pd
+import pyfixest
 import pytest
 import statsmodels.api as sm
 from fabricated import fabricated, random_answers
@@ -97,10 +99,41 @@ def test_seven_released_models(released):
     assert (found.n_questions, found.n_models, found.n_records, found.note) == (1000, 7, 21000, "")
 
 
+def test_equals_pyfixest_on_the_released_answers(released):
+    """The fixed effects are nested in the clusters and not counted: ssc(k_fixef="none").
+
+    pyfixest's own default counts one for all nested effects: (N - 1) / (N - 2), 0.00002 points more.
+    """
+    from nsh.released import load_released
+
+    records = load_released(released, conditions=("B1",))
+    frame = pd.DataFrame(
+        {
+            "correct": records["correct"].astype(float),
+            "marked": (records["voice"] != "clinical").astype(float),
+            "case": records["case"],
+            "case_model": records["case"] + "|" + records["model"],
+        }
+    )
+    corrections = pyfixest.ssc(k_fixef="none"), pyfixest.ssc()
+    with warnings.catch_warnings(action="ignore"):  # pandas 3.1 on code of pyfixest 0.60
+        nested, default = (
+            pyfixest.feols("correct ~ marked | case_model", frame, vcov={"CRV1": "case"}, ssc=ssc)
+            for ssc in corrections
+        )
+    found = pooled_effect(records)
+    assert [found.effect, found.se] == pytest.approx(
+        [100 * nested.coef()["marked"], 100 * nested.se()["marked"]], abs=1e-8
+    )
+    bounds = 100 * nested.confint().loc["marked"].to_numpy()
+    assert [found.lo, found.hi] == pytest.approx(bounds.tolist(), abs=1e-8)
+    assert found.se == pytest.approx(100 * default.se()["marked"], abs=2e-5)
+
+
 def test_pattern_counts_give_the_point_and_no_interval():
     found = pooled_effect(from_patterns(["B1"]))
     assert found.effect == pytest.approx(-8.73, abs=0.005)
-    assert isnan(found.lo) and isnan(found.hi) and found.n_questions is None
+    assert isnan(found.lo) and isnan(found.hi) and isnan(found.se) and found.n_questions is None
     assert "do not link questions across models" in found.note
 
 
@@ -117,7 +150,7 @@ def test_row_and_model_order_do_not_matter():
 
 def test_numbers_are_plain():
     found = pooled_effect(several_models())
-    assert {type(value) for value in (found.effect, found.lo, found.hi)} == {float}
+    assert {type(value) for value in (found.effect, found.lo, found.hi, found.se)} == {float}
     assert {type(value) for value in (found.n_questions, found.n_models, found.n_records)} == {int}
 
 

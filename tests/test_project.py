@@ -60,7 +60,8 @@ def test_every_module_is_small_and_says_what_it_is(path):
 
 
 def test_no_more_than_twelve_commands():
-    from nsh.cli import app, data_app
+    from nsh.cli import app
+    from nsh.data_cli import data_app
 
     assert len(app.registered_commands) + len(data_app.registered_commands) <= 12
 

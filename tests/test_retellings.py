@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from nsh.cases import Case, load_cases
-from nsh.retellings import describe_retellings, fold, has_numeric_age, per_case
+from nsh.retellings import describe_retellings, fold, has_numeric_age, narrative_person, per_case
 
 ORIGINAL = "A man of 40 has a sore knee. Which dose is right?"
 
@@ -63,6 +63,23 @@ def test_numbers_that_are_no_ages(narrative):
     assert not has_numeric_age(narrative)
 
 
+@pytest.mark.parametrize(
+    ("narrative", "person"),
+    [
+        ("I hurt. It is my knee.", "first"),
+        ("My knee hurts me", "first"),
+        ("I’m tired; I've been myself before.", "first"),
+        ("He said “I am tired” and left.", "third"),
+        ("Type I diabetes. He is economical, mined coal, and met Amy.", "third"),
+        ("i. ME", "third"),
+        ("We hurt, and our knees do too.", "third"),
+        ("", "third"),
+    ],
+)
+def test_narrative_person(narrative, person):
+    assert narrative_person(narrative) == person
+
+
 def test_folding_keeps_letters_and_digits_of_every_script():
     assert fold("“Straße”, 5 µg_≥ 3×!") == "strasse5μg3"
 
@@ -77,6 +94,7 @@ def test_per_case_by_hand():
         "numeric_age",
         "superset",
         "question_verbatim",
+        "person",
     ]
     assert frame[["case", "voice"]].values.tolist() == [
         [number, voice] for number in "123" for voice in ("clinical", "rural")
@@ -86,6 +104,7 @@ def test_per_case_by_hand():
     assert frame["numeric_age"].tolist() == [True, True, True, False, False, False]
     assert frame["superset"].tolist() == [False, True, False, False, pd.NA, pd.NA]
     assert frame["question_verbatim"].tolist() == [True, True, False, True, True, False]
+    assert set(frame["person"]) == {"third"}
 
 
 def test_description_by_hand():
@@ -148,3 +167,10 @@ def test_numeric_ages_differ_from_the_printed_ones_in_the_marked_voices(measured
     # printed in `voices` Table 1, without its rule: 99.9, 50.7, 52.1
     values = measured.loc["numeric_age", "value"]
     assert values[["clinical", "socioeconomic", "cultural"]].tolist() == [99.9, 41.6, 40.0]
+
+
+def test_narrative_person_of_the_released_cases(released):
+    # measured beforehand: 424 of the 1,000 clinical retellings are in the first person; `voices` Limitations calls the
+    # clinical voice third-person and the marked voices first-person
+    people = pd.crosstab((frame := per_case(load_cases(str(released))))["voice"], frame["person"])
+    assert people["first"].to_dict() == {"clinical": 424, "cultural": 979, "socioeconomic": 988}

@@ -2,8 +2,7 @@
 
 import pytest
 
-from nsh.engines import Call
-from nsh.stopping import finish, settled
+from nsh.engines import Call, finish, settled
 
 
 @pytest.mark.parametrize("text", ["B:", "B.", "B\n", "**B**", "(B)", "The answer is B.", "Answer: B\n"])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from nsh.book import listed_pages
 from nsh.errors import BuildError
-from nsh.toc import pages
 
 GOOD = """
 format: jb-book
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_pages_come_in_reading_order_without_suffix(root: Path):
     (root / "_toc.yml").write_text(GOOD)
-    assert pages(root) == ["book/intro", "notebooks/01-one", "book/deeper", "book/references"]
+    assert listed_pages(root) == ["book/intro", "notebooks/01-one", "book/deeper", "book/references"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_pages_come_in_reading_order_without_suffix(root: Path):
 def test_a_mistake_stops_the_build_in_plain_words(root: Path, toc: str, says: str):
     (root / "_toc.yml").write_text(toc)
     with pytest.raises(BuildError) as stopped:
-        pages(root)
+        listed_pages(root)
     assert says in str(stopped.value)
     assert str(stopped.value).startswith(str(root / "_toc.yml"))
     assert "\n" not in str(stopped.value)
@@ -68,4 +68,4 @@ def test_a_mistake_stops_the_build_in_plain_words(root: Path, toc: str, says: st
 
 def test_no_table_of_contents(root: Path):
     with pytest.raises(BuildError, match=r"No such file or directory: .*_toc\.yml"):
-        pages(root)
+        listed_pages(root)

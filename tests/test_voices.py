@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pytest
 
-from nsh.voices import _declared, known_voices, released_names, styles_of
+from nsh.declared import read_data
+from nsh.voices import known_voices, released_names, styles_of
 
-ALL_COLORS = [entry["color"] for entry in [*_declared()["voices"], *_declared()["fallback"]]]
+ENTRIES = [entry for group in read_data("voices.yaml").values() for entry in group]
+ALL_COLORS = [entry["color"] for entry in ENTRIES]
 
 
 def linear(color: str) -> np.ndarray:
@@ -27,7 +29,6 @@ def contrast(a: str, b: str) -> float:
 def test_names_of_the_papers():
     assert [voice.name for voice in known_voices()] == ["clinical", "socioeconomic", "cultural"]
     assert released_names() == {"alpha": "clinical", "beta": "socioeconomic", "gamma": "cultural"}
-    assert [voice.symbol for voice in known_voices()] == ["Pα", "Pβ", "Pγ"]
 
 
 @pytest.mark.parametrize("page", ["#FFFFFF", "#121212", "#14181E"])
@@ -50,8 +51,7 @@ def test_the_three_voices_differ_under_color_vision_deficiency(deficiency):
 
 
 def test_colors_and_markers_are_all_different():
-    entries = [*_declared()["voices"], *_declared()["fallback"]]
-    assert len({entry["color"] for entry in entries}) == len(entries) == len({entry["marker"] for entry in entries})
+    assert len({*ALL_COLORS}) == len(ENTRIES) == len({entry["marker"] for entry in ENTRIES})
 
 
 def test_unknown_voices_get_distinct_styles_in_the_order_given():

@@ -1,0 +1,142 @@
+"""The authors' own aggregates (`*_evaluation_*.csv`) as numbers, in the form of the tables that `facts` prints.
+
+They cover every model and condition, also those whose answers are not among the released files.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import isnan
+from pathlib import Path
+
+import pandas as pd
+
+from nsh.case_fields import text, wrong
+from nsh.case_files import read_file
+from nsh.declared import read_data
+from nsh.matrix import tidy
+from nsh.printed import number, published
+from nsh.released import MODELS
+
+BIAS_CASES = {"model": None, "condition": None, "n": "int64", "n_below": "int64", "below_pct": "float64"}
+
+
+def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
+    """Read every table of `facts` that the authors' aggregates hold.
+
+    Parameters
+    ----------
+    directory : str or pathlib.Path
+        Folder in the layout of the public repository.
+
+    Returns
+    -------
+    dict of DataFrame
+        By slug of the printed table, with its columns as `nsh.printed.published` names them, in its units (proportion
+        or per cent); nan where the authors' file says NaN. What needs a file that is not here is left out: a table,
+        or a condition's column of Tables 1 and 10. `missing_aggregates` names the files.
+
+    Raises
+    ------
+    DataError
+        If a file lacks a column, or a cell is no number; file, row and column are named.
+
+    References
+    ----------
+    ``facts`` Tables 1 to 10.
+
+    Examples
+    --------
+    >>> authors_aggregates("no such folder")
+    {}
+    """
+    files = _files(directory)
+    tables = {
+        slug: _numbers([files[condition][kind] for kind in kinds], published(slug).columns[1:]).reset_index()
+        for slug, (condition, *kinds) in read_data("aggregates.yaml")["tables"].items()
+        if all(files[condition][kind].is_file() for kind in kinds)
+    }
+    here = {condition: kinds["primary"] for condition, kinds in files.items() if kinds["primary"].is_file()}
+    nag = {condition: _numbers([file], ["nag"])["nag"] for condition, file in here.items()}
+    counts = bias_cases(directory)
+    below = {condition: rows.set_index("model")["below_pct"] for condition, rows in counts.groupby("condition")}
+    for slug, columns in (("facts_table1_nag", nag), ("facts_table10_dss", below)):
+        tables |= {slug: pd.DataFrame(columns).rename_axis("model").reset_index()} if columns else {}
+    return tables
+
+
+def bias_cases(directory: str | Path) -> pd.DataFrame:
+    """Count the authors' "bias cases", one line each for every question with DSS below 0.80.
+
+    Returns
+    -------
+    DataFrame
+        One row per condition and model of the condition's primary file: `n` (questions, of the primary file),
+        `n_below` (bias cases) and `below_pct` (per cent: the cells of `facts` Table 10). Conditions without both files
+        are left out.
+
+    Raises
+    ------
+    DataError
+        If a line lacks its model; file and row are named.
+
+    Examples
+    --------
+    >>> bias_cases("no such folder").empty
+    True
+    """
+    rows = []
+    for condition, files in _files(directory).items():
+        if files["primary"].is_file() and files["bias_cases"].is_file():
+            below = Counter(_model("model", row, where) for where, row in read_file(files["bias_cases"]))
+            for model, n in _numbers([files["primary"]], ["n"])["n"].items():
+                rows.append([model, condition, n, below[model], 100 * below[model] / n])
+    return tidy(rows, BIAS_CASES)
+
+
+def missing_aggregates(directory: str | Path) -> list[str]:
+    """Name the authors' aggregate files that are not in a folder.
+
+    Examples
+    --------
+    >>> "results/b1_results/b1_results/b1_evaluation_primary.csv" in missing_aggregates("no such folder")
+    True
+    """
+    paths = [file for kinds in _files(directory).values() for file in kinds.values()]
+    return [path.relative_to(directory).as_posix() for path in paths if not path.is_file()]
+
+
+def _files(directory: str | Path) -> dict[str, dict[str, Path]]:
+    """Path of every aggregate file, by condition and kind."""
+    return {
+        condition: {kind: Path(directory, name.format(condition.lower())) for kind, name in kinds.items()}
+        for condition, kinds in read_data("aggregates.yaml")["files"].items()
+    }
+
+
+def _model(field: str, row: dict[str, str], where: str) -> str:
+    """The papers' name of a row's model."""
+    key = text(field, row.get(field), where)
+    return MODELS.get(key, key)
+
+
+def _numbers(files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Columns of the printed tables from files that share them out, indexed by model in the papers' order."""
+    heads = read_data("aggregates.yaml")["columns"]
+    rows: dict[str, dict[str, float]] = {}
+    for file in files:
+        for where, row in read_file(file):
+            found = rows.setdefault(_model("Model", row, where), {})
+            found |= {name: _number(row[heads[name]], where, heads[name]) for name in columns if heads[name] in row}
+            lacking = [heads[name] for name in columns if name not in found]
+            if lacking and file == files[-1]:
+                raise wrong(where, lacking[0], "a number", None)
+    order = sorted(rows, key=lambda model: [*MODELS.values(), model].index(model))
+    return pd.DataFrame([rows[model] for model in order], pd.Index(order, name="model"), columns)
+
+
+def _number(cell: str, where: str, head: str) -> float:
+    """The number that a cell begins with: an interval or a mark may follow it."""
+    first = [*cell.split(), ""][0]
+    if isnan(found := number(first)) and first != "NaN":
+        raise wrong(where, head, "a number", cell)
+    return found

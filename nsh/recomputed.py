@@ -1,0 +1,196 @@
+"""Our own numbers for the ledger: every printed number that the released data hold, under the name of its table."""
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nsh.accuracies import OVERALL, status_rates
+from nsh.aggregates import authors_aggregates, missing_aggregates
+from nsh.case_files import QUESTIONS
+from nsh.cases import Case, load_cases
+from nsh.dss import dss, dss_summary
+from nsh.errors import NshError
+from nsh.explanations import voices_section6
+from nsh.facts_tables import facts_table3, facts_table4
+from nsh.gaps import anchoring
+from nsh.markers import demographic_markers
+from nsh.medqa import medqa_split
+from nsh.models import known
+from nsh.patterns import from_patterns
+from nsh.ratings import FACTS, RATINGS, REALISM, facts_ratings, load_ratings
+from nsh.released import MODELS, load_released
+from nsh.retellings import describe_retellings, per_case
+from nsh.tool_logs import LOG, tool_use, tools_by_kind
+from nsh.voices_tables import voices_section5, voices_table1
+
+TABLES = {"B1": "facts_table3_b1", "B2": "facts_table5_b2", "B3": "facts_table6_b3"}
+TABLE1 = "voice_table1_retellings"
+STEM = re.compile(r"(A|An)\s+\d+[\-\s]?(year|month|week|day)[\-\s]?old")  # `voices` Appendix A
+WORKED = "MQ_0153"  # the example of `voices` Appendix C
+MEDQA_TEST = "NSH_MEDQA_TEST"
+
+TEXTS = ("voices_text", "voices_claims", "facts_text")
+DSS_COLUMNS = ("dss", "dss_below_0.8_pct")
+
+
+def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dict[str, Any]:
+    """Compute all printed numbers that the released data give.
+
+    Parameters
+    ----------
+    folder : pathlib.Path or None
+        The released files. What needs a file that is not there is left out; without any, accuracies, NAG, kappa and
+        McNemar's p come from the packaged pattern counts. The test split of MedQA is the file that $NSH_MEDQA_TEST
+        names, if it is set.
+    resamples, seed : int
+        Of intervals and null.
+
+    Returns
+    -------
+    dict
+        "released" and "aggregate", as `nsh.ledger.ledger` takes them, and "left out": a list of what could not be
+        computed, and why.
+
+    Raises
+    ------
+    DataError
+        If a released file is corrupt.
+
+    Examples
+    --------
+    >>> sources = recompute(None, resamples=10)
+    >>> round(float(sources["released"]["facts_table3_b1"].loc["BioMistral-7B", "nag"]), 4)
+    0.064
+    """
+    left_out: list[str] = []
+    options = {"resamples": resamples, "seed": seed}
+    records = load_released(folder) if folder else from_patterns()
+    records = records if len(records) else from_patterns()
+    tables = _answer_tables(records, options, left_out)
+    first = records[records["condition"] == "B1"]
+    sizes = {model.name: model.parameters for model in known().values() if model.parameters is not None}
+    texts = {name: {} for name in TEXTS} | {"voices_text": dict(voices_section5(first, sizes, **options))}
+    texts["voices_claims"]["nag_intervals_above_zero_models"] = (anchoring(first, **options)["nag_lo"] > 0).sum()
+    if folder is None:
+        left_out.append("The released files are not on this machine: `nsh data pull` fetches them.")
+        return {"released": tables | _series(texts), "aggregate": {}, "left out": left_out}
+    if (folder / QUESTIONS).is_file():
+        cases = load_cases(folder)
+        tables["voice_table1_retellings"] = voices_table1(cases).pivot(
+            index="property", columns="voice", values="value"
+        )
+        texts["voices_text"] |= _section6(cases, first, options, left_out) | _retellings(cases)
+        texts["facts_text"] |= _construction(cases)
+    if (folder / RATINGS).is_file():
+        ratings = load_ratings(folder / RATINGS)
+        texts["facts_text"] |= facts_ratings(ratings)
+        means = ratings.groupby(["item", "voice"])["rating"].mean().unstack()
+        rated = {
+            "facts_preserved_clinicians_pct": 100 * means.loc[FACTS],
+            "realism_clinicians_1_to_5": means.loc[REALISM],
+        }
+        tables[TABLE1] = pd.concat([tables.get(TABLE1), pd.DataFrame(rated).T])
+    texts["facts_text"] |= _tools(folder, tables) | _replies(records)
+    if absent := missing_aggregates(folder):
+        left_out.append(f"{len(absent)} of the authors' aggregate files are not here, the first is {absent[0]}.")
+    aggregate = {name: frame.set_index("model") for name, frame in authors_aggregates(folder).items()}
+    return {"released": tables | _series(texts), "aggregate": aggregate, "left out": left_out}
+
+
+def _series(texts: Mapping[str, Mapping[str, float]]) -> dict[str, pd.Series]:
+    """Numbers by id, as series."""
+    return {name: pd.Series(numbers, dtype=float) for name, numbers in texts.items()}
+
+
+def _answer_tables(records: pd.DataFrame, options: Mapping[str, int], left_out: list[str]) -> dict[str, pd.DataFrame]:
+    """`facts` Tables 1, 3 to 6 and 10, as far as there are answers."""
+    tables = {}
+    stability = _stability(records, left_out)
+    for condition, name in TABLES.items():
+        rows = records[records["condition"] == condition]
+        if len(rows):
+            rates = status_rates(rows).set_index(["voice", "model"])["ok"]
+            tables[name] = facts_table3(rows, **options).assign(parse_rate_pct=100 * rates[OVERALL])
+            if stability is not None:
+                tables[name] = tables[name].join(stability.loc[stability["condition"] == condition, list(DSS_COLUMNS)])
+    tables["facts_table4_b1_agreement"] = facts_table4(records[records["condition"] == "B1"])
+    for name, column in (("facts_table1_nag", "nag"), ("facts_table10_dss", DSS_COLUMNS[1])):
+        known_columns = {c: tables[t][column] for c, t in TABLES.items() if t in tables and column in tables[t]}
+        tables[name] = pd.DataFrame(known_columns)
+    return tables
+
+
+def _stability(records: pd.DataFrame, left_out: list[str]) -> pd.DataFrame | None:
+    """DSS by model, with its condition; None where there are no texts or no sentence encoder."""
+    if (records["source"] == "patterns").all():
+        return None
+    try:
+        scores = dss_summary(dss(records))
+    except NshError as error:
+        left_out.append(f"DSS: {error}.")
+        return None
+    return scores.set_index("model").rename(columns=dict(zip(("dss", "below_pct"), DSS_COLUMNS, strict=True)))
+
+
+def _section6(
+    cases: Sequence[Case], records: pd.DataFrame, options: Mapping[str, int], left_out: list[str]
+) -> dict[str, float]:
+    """Numbers of `voices` §6 on the released models, and the sizes of both splits."""
+    file = os.environ.get(MEDQA_TEST)
+    if not file:
+        left_out.append(f"MedQA split: ${MEDQA_TEST} does not name the file of the test split.")
+    return dict(voices_section6(cases, records, split=medqa_split(cases, file) if file else None, **options))
+
+
+def _retellings(cases: Sequence[Case]) -> dict[str, float]:
+    """What `voices` says of the retellings themselves."""
+    frame = per_case(cases)
+    described = describe_retellings(cases).set_index(["property", "voice"])
+    marked = frame[frame["voice"] != "clinical"]
+    worked = frame[(frame["case"] == WORKED) & (frame["voice"] == "socioeconomic")]
+    markers = demographic_markers(cases).groupby("kind")["count"].sum()
+    return {
+        "n_cases": len(cases),
+        "n_voices": frame["voice"].nunique(),
+        "n_retellings": len(frame),
+        "words_original": described.at[("length", "original"), "value"],
+        "n_superset_questions": described.at[("superset", "any"), "count"],
+        "question_verbatim_socioeconomic_pct": described.at[("question_verbatim", "socioeconomic"), "value"],
+        "question_verbatim_cultural_pct": described.at[("question_verbatim", "cultural"), "value"],
+        "marked_first_person": (marked["person"] == "first").sum(),
+        "worked_superset_case": worked["superset"].any(),
+        **{f"retellings with {kind}": count for kind, count in markers.items()},
+    }
+
+
+def _construction(cases: Sequence[Case]) -> dict[str, float]:
+    """What `facts` §2.1 and `voices` Appendix A say of the questions."""
+    vignettes = [case.original or "" for case in cases]
+    return {
+        "n_vignettes": len(cases),
+        "n_partial_failed": sum(case.meta.get("_generation_status") != "SUCCESS" for case in cases),
+        "n_generations": sum(len(case.narratives) for case in cases),
+        "stem_matches": sum(STEM.match(text) is not None for text in vignettes),
+        "length_matches": sum(len(text) >= 300 for text in vignettes),
+        "min_length": min(map(len, vignettes)),
+    }
+
+
+def _tools(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
+    """`facts` Table 9 from the logs, and the most calls of each kind for one encounter."""
+    logs = [path for key in MODELS if (path := folder / LOG.format(key=key)).is_file()]
+    if not logs:
+        return {}
+    tables["facts_table9_ns_operations"] = pd.concat(map(tool_use, logs)).set_index("model")
+    return pd.DataFrame(map(tools_by_kind, logs)).max().to_dict()
+
+
+def _replies(records: pd.DataFrame) -> dict[str, float]:
+    """Share of BioMistral's replies under B3 that are empty, or hold something (`facts` §4.4)."""
+    texts = records.query("model == 'BioMistral-7B' and condition == 'B3'")["text"].dropna()
+    empty = (texts.str.strip() == "").mean()
+    return {"b3_biomistral_empty": empty, "b3_biomistral_reasoning": 1 - empty}

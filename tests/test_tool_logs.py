@@ -1,0 +1,73 @@
+"""Tools per question against `facts` Table 9 and the authors' aggregate file."""
+
+import json
+
+import pytest
+
+from nsh.errors import DataError, MissingDataError, ParameterError
+from nsh.printed import numbers
+from nsh.tool_logs import LOG, tool_use
+
+
+@pytest.fixture
+def log(tmp_path):
+    """Write a log of (question, voice) calls, or of whole lines."""
+
+    def written(*calls):
+        path = tmp_path / "log.jsonl"
+        base = {"model": "llama31", "ablation": "full", "tool": "drug_kb"}
+        lines = [
+            call if isinstance(call, str) else json.dumps({**base, "question_id": call[0], "persona": call[1]})
+            for call in calls
+        ]
+        path.write_text("\n".join(lines))
+        return path
+
+    return written
+
+
+@pytest.mark.parametrize(("key", "encounters_pct"), [("llama31", 52.30), ("mistral7b", 39.43), ("biomistral", 15.93)])
+def test_tools_per_question_equal_the_printed_ones(released, key, encounters_pct):
+    """Per cent of encounters: the authors' ns_evaluation_pipeline_full.csv, "Questions With Tools (%)"."""
+    row = tool_use(released / LOG.format(key=key)).iloc[0]
+    assert (
+        round(row["tools_per_question"], 2) == numbers("facts_table9_ns_operations", "tools_per_question")[row["model"]]
+    )
+    assert round(row["encounters_pct"], 2) == encounters_pct
+
+
+def test_llama_31_calls_more_tools_than_the_paper_allows(released):
+    """Counts of the released log's lines per question and voice, made with grep, sort, uniq and awk."""
+    row = tool_use(released / LOG.format(key="llama31")).iloc[0]
+    assert (row["n_calls"], row["max_tools"], row["n_above_cap"]) == (6134, 16, 487)
+    assert round(row["questions_pct"], 1) == 61.7
+    assert round(row["capped_per_question"], 2) == 1.42
+
+
+def test_counts_of_a_made_up_log(log):
+    """Two questions in two voices: five calls, none, one; none in the other question."""
+    row = tool_use(log(*[("1", "alpha")] * 5, ("1", "beta")), n_questions=2, n_voices=2).iloc[0]
+    assert (row["n"], row["n_calls"], row["tools_per_question"], row["capped_per_question"]) == (4, 6, 1.5, 1.25)
+    assert (row["encounters_pct"], row["questions_pct"], row["max_tools"], row["n_above_cap"]) == (50, 50, 5, 1)
+
+
+def test_models_are_kept_apart_and_an_empty_log_has_none(log):
+    other = json.dumps({"model": "new", "ablation": "full", "tool": "apgar", "question_id": "1", "persona": "rural"})
+    assert tool_use(log(("1", "alpha"), other))["model"].tolist() == ["Llama-3.1-8B-Instruct", "new"]
+    assert tool_use(log("")).empty
+
+
+def test_bad_lines_are_named(log):
+    with pytest.raises(DataError, match=r"log\.jsonl, line 2: expected one JSON object"):
+        tool_use(log(("1", "alpha"), '{"model": "llama31", '))
+    with pytest.raises(DataError, match=r"log\.jsonl, line 1, field 'persona': expected text that is not blank"):
+        tool_use(log(("1", "")))
+    with pytest.raises(DataError, match=r"log\.jsonl, line 1, field 'model'"):
+        tool_use(log('{"question_id": "1"}'))
+
+
+def test_no_file_and_no_questions_are_errors(log, tmp_path):
+    with pytest.raises(MissingDataError, match="there is no file"):
+        tool_use(tmp_path / "none.jsonl")
+    with pytest.raises(ParameterError, match="0 questions, 3 voices"):
+        tool_use(log(("1", "alpha")), n_questions=0)
