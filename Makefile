@@ -19,7 +19,8 @@ check: .venv/.installed  ## lint, format and notebook checks
 lab: .venv/.installed  ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
 
-bench: .venv/.installed  ## time the engine against the transformers pipeline
+bench: .venv/.installed  ## time the engine against the transformers pipeline, and the intervals against SciPy
+	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/direct.py
 
 screenshots: .venv/.installed  ## pictures of every built page, laptop and phone, light and dark

@@ -76,7 +76,7 @@ def build_pages(
         What the first failing page raised, with the messages of all failing pages.
     """
     folder = checkout()
-    for name in ("NSH_STORE", "NSH_CACHE", "NSH_RELEASED_DIR"):  # pages run in another folder
+    for name in ("NSH_STORE", "NSH_CACHE", "NSH_RELEASED_DIR", "NSH_MEDQA_TEST"):  # pages run in another folder
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).absolute())
     studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}

@@ -182,6 +182,7 @@ def show_ledger(
     from nsh.recomputed import recompute
     from nsh.released import released_dir
 
+    typer.echo("Computing; the first time with the released answers takes some minutes.", err=True)
     rows = ledger(recompute(released_dir(values["released"]), values["resamples"], values["seed"]))
     rows = rows[rows["paper"] == paper] if paper else rows
     if as_json:

@@ -167,7 +167,7 @@ def _check(row: Row, check: Mapping[str, str], sources: Sources) -> Outcome | No
             value, slack, how = _ours(own, row.file, row.column, *row.keys), 0.0, ""
     except Unavailable:
         return None
-    how = ". ".join(filter(None, [check["note"], how]))
+    how = "\n".join(filter(None, [check["note"], how]))
     if basis in SHOWN:
         return Outcome(SHOWN[basis], value, how)
     agrees, disagrees = JUDGED[basis]
@@ -197,7 +197,7 @@ def _arithmetic(formula: str, found: Value) -> str:
     """A formula with its value and the numbers that it reads, those of one column together."""
     columns: dict[str, list[str]] = {}
     for name, text in found.read.items():
-        file, column, *keys = name.split("/")
-        columns.setdefault(f"{file}/{column}", []).append(f"{'/'.join(keys)} {text}".strip())
+        *column, keys = name.split("/", 2) if name.count("/") > 1 else (name, "")
+        columns.setdefault("/".join(column), []).append(f"{keys} {text}".strip())
     read = "; ".join(f"{column}: {', '.join(texts)}" for column, texts in columns.items())
     return f"{formula} = {found.value:.6g}" + f"   [{read}]" * bool(read)

@@ -19,3 +19,9 @@ def cache_folder() -> Path:
     """The folder of what can be fetched or converted again: $NSH_CACHE, else `nsh` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get("NSH_CACHE") or Path(base) / "nsh")
+
+
+def medqa_test() -> Path | None:
+    """The file of MedQA's test split that $NSH_MEDQA_TEST names, if it does."""
+    named = os.environ.get("NSH_MEDQA_TEST")
+    return Path(named).expanduser() if named else None

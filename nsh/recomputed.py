@@ -1,6 +1,5 @@
 """Our own numbers for the ledger: every printed number that the released data hold, under the name of its table."""
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from nsh.markers import demographic_markers
 from nsh.medqa import medqa_split
 from nsh.models import known
 from nsh.patterns import from_patterns
+from nsh.place import medqa_test
 from nsh.ratings import FACTS, RATINGS, REALISM, facts_ratings, load_ratings
 from nsh.released import MODELS, load_released
 from nsh.retellings import describe_retellings, per_case
@@ -31,7 +31,6 @@ TABLES = {"B1": "facts_table3_b1", "B2": "facts_table5_b2", "B3": "facts_table6_
 TABLE1 = "voice_table1_retellings"
 STEM = re.compile(r"(A|An)\s+\d+[\-\s]?(year|month|week|day)[\-\s]?old")  # `voices` Appendix A
 WORKED = "MQ_0153"  # the example of `voices` Appendix C
-MEDQA_TEST = "NSH_MEDQA_TEST"
 
 TEXTS = ("voices_text", "voices_claims", "facts_text")
 DSS_COLUMNS = ("dss", "dss_below_0.8_pct")
@@ -140,9 +139,9 @@ def _section6(
     cases: Sequence[Case], records: pd.DataFrame, options: Mapping[str, int], left_out: list[str]
 ) -> dict[str, float]:
     """Numbers of `voices` §6 on the released models, and the sizes of both splits."""
-    file = os.environ.get(MEDQA_TEST)
-    if not file:
-        left_out.append(f"MedQA split: ${MEDQA_TEST} does not name the file of the test split.")
+    file = medqa_test()
+    if file is None:
+        left_out.append("MedQA split: $NSH_MEDQA_TEST does not name the file of the test split.")
     return dict(voices_section6(cases, records, split=medqa_split(cases, file) if file else None, **options))
 
 

@@ -15,7 +15,7 @@ from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.models import ModelSpec, known, resolve
 from nsh.patterns import from_patterns
-from nsh.place import store_folder
+from nsh.place import medqa_test, store_folder
 from nsh.pull import listed_files
 from nsh.records import from_outcomes, records_frame
 from nsh.released import MODELS, load_released, released_dir, result_file
@@ -171,9 +171,9 @@ class Study:
         """SHA-256 of all that the page computes on: cases, records of its run, and the released answers or files."""
         digest = hashlib.sha256(case_hash(self.cases).encode())
         if not self.runs_models and self.released:
-            for file in listed_files():
-                path = self.released / file.path
-                digest.update(path.read_bytes() if path.is_file() else b"")
+            files = [self.released / file.path for file in listed_files()] + [medqa_test()]
+            for path in files:
+                digest.update(path.read_bytes() if path and path.is_file() else b"")
         for records in (self.records, self.real) if self.runs_models else ():
             rows = "\n".join(map(repr, records.itertuples(index=False, name=None)))
             digest.update(rows.encode("utf-8", "surrogatepass"))

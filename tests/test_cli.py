@@ -1,5 +1,6 @@
 """The command line: what it prints, and the exit code of each kind of error."""
 
+import json
 import subprocess
 import sys
 import time
@@ -36,6 +37,8 @@ def nsh(*arguments, cwd=ROOT, **environment):
         (["book", "-f", "no.yaml"], "no parameter file no.yaml"),
         (["book", "--only", "voices-05"], "no page 'voices-05'"),
         (["generate", "--model", "nosuch"], "nosuch"),
+        (["ledger", "--paper", "fact"], "one of voices, facts, sdoh is expected"),
+        (["ledger", "-p", "n_cases=3"], "unknown parameter 'n_cases'"),
         (["generate", "--condition", "direkt"], "expected one of direct"),
     ],
 )
@@ -126,3 +129,22 @@ def test_building_outside_a_checkout_is_code_6(tmp_path):
     result = nsh("book", cwd=tmp_path)
     assert result.returncode == 6
     assert "inside a checkout" in result.stderr
+
+
+def test_the_ledger_as_objects():
+    """The keys that a program may count on; without released files the pattern counts stand in."""
+    result = nsh("ledger", "--json", "--paper", "facts", "-p", "released=off", "-p", "resamples=20")
+    assert result.returncode == 0, result.stderr
+    rows = json.loads(result.stdout)
+    assert len(rows) > 500 and {row["paper"] for row in rows} == {"facts"}
+    assert all({"id", "paper", "where", "printed", "ours", "status"} <= set(row) for row in rows)
+    row = next(row for row in rows if row["id"] == "facts_table3_b1/nag/BioMistral-7B")
+    assert (row["printed"], row["status"]) == ("0.0640", "equal") and round(row["ours"], 4) == 0.064
+    assert any(row["ours"] is None for row in rows)
+
+
+def test_the_ledger_in_lines():
+    result = nsh("ledger", "--paper", "sdoh", "-p", "released=off", "-p", "resamples=20")
+    assert result.returncode == 0, result.stderr
+    assert "sdoh_table5_scale_mcnemar/p_value/1.5B vs 3B/few_shot" in result.stdout
+    assert "consistent" in result.stdout

@@ -1,0 +1,85 @@
+"""Our own numbers for the ledger: from pattern counts, from a part of the released files, and from all of them."""
+
+import pandas as pd
+import pytest
+from made_cases import make_cases
+
+from nsh import recomputed
+from nsh.errors import EngineError
+from nsh.printed import numbers, published
+from nsh.recomputed import recompute
+
+
+def test_without_released_files_the_pattern_counts_give_tables_3_and_4():
+    sources = recompute(None, resamples=20)
+    assert sources["aggregate"] == {} and "nsh data pull" in sources["left out"][0]
+    own = sources["released"]
+    gap = own["facts_table3_b1"]["omr"] - numbers("facts_table3_b1", "omr")
+    assert gap.notna().all() and gap.abs().max() <= 0.00005 + 1e-9
+    assert own["facts_table1_nag"]["B2"].dropna().index.tolist() == ["BioMistral-7B", "Mistral-7B-Instruct-v0.3"]
+    assert "dss" not in own["facts_table3_b1"] and own["facts_table10_dss"].empty
+
+
+def test_a_folder_without_result_files_is_as_none(tmp_path):
+    (tmp_path / "results").mkdir()
+    sources = recompute(tmp_path, resamples=20)
+    assert len(sources["released"]["facts_table3_b1"]) == 7
+    assert "voice_table1_retellings" not in sources["released"]
+    assert any("aggregate files are not here" in reason for reason in sources["left out"])
+
+
+def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
+    from test_one_letter import fabricate_released
+
+    def fails(records):
+        raise EngineError("no encoder here")
+
+    monkeypatch.setattr(recomputed, "dss", fails)
+    fabricate_released(tmp_path)
+    sources = recompute(tmp_path, resamples=20)
+    assert "DSS: no encoder here." in sources["left out"]
+    assert len(sources["released"]["facts_table3_b1"]) == 7
+
+
+def test_every_id_of_ours_that_a_row_takes_directly_is_a_row():
+    """What is looked up under a row's own id is named as the row is: a misspelt id would never be compared."""
+    ids = set(published("voices_text")["id"]) | set(published("facts_text")["id"])
+    own = recompute(None, resamples=20)["released"]["voices_text"]
+    assert {"nag_smallest", "pooled_effect_points", "size_nag_r"} <= set(own.index) <= ids
+
+
+def test_properties_of_made_cases():
+    """Twelve fabricated cases: counts by hand from how they are made."""
+    cases = make_cases(12)
+    found = recomputed._construction(cases)
+    assert found["n_vignettes"] == 12
+    assert found["n_generations"] == sum(len(case.narratives) for case in cases)
+    assert found["min_length"] == min(len(case.original or "") for case in cases)
+
+
+@pytest.fixture(scope="module")
+def full(released):
+    """The sources from all released files, DSS left out."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(recomputed, "dss", lambda records: (_ for _ in ()).throw(EngineError("left out")))
+    yield recompute(released, resamples=100)
+    patch.undo()
+
+
+def test_ratings_and_logs_of_the_released_files(full):
+    """facts Appendix I and Table 9, the issue's own list of figures."""
+    own = full["released"]["facts_text"]
+    assert own["kruskal_h_all_raters"] == pytest.approx(138.69, abs=0.005)
+    assert own["kruskal_h_informative"] == pytest.approx(176.06, abs=0.005)
+    assert own["alpha_all"] == pytest.approx(-0.014, abs=0.0005)
+    assert own["alpha_informative"] == pytest.approx(0.226, abs=0.0005)
+    assert (own["n_higher_annotator3"], own["n_higher_annotator1"]) == (157, 17)
+    assert (own["calculators_max"], own["drug_lookups_max"], own["tools_four_lab_once"]) == (2, 4, 4)
+    assert full["released"]["facts_table9_ns_operations"].at["Llama-3.1-8B-Instruct", "max_tools"] == 16
+
+
+def test_texts_of_the_released_files(full):
+    own = pd.concat([full["released"]["voices_text"], full["released"]["facts_text"]])
+    assert own["stem_matches"] == own["length_matches"] == own["n_cases"] == 1000
+    assert own["n_partial_failed"] == 0 and own["n_superset"] == 84 and own["n_question_verbatim"] == 207
+    assert own["b3_biomistral_empty"] == 1 and own["worked_superset_case"] == 1
