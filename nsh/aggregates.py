@@ -3,7 +3,6 @@
 They cover every model and condition, also those whose answers are not among the released files.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from math import isnan
 from pathlib import Path
@@ -13,11 +12,8 @@ import pandas as pd
 from nsh.case_fields import text, wrong
 from nsh.case_files import read_file
 from nsh.declared import read_data
-from nsh.matrix import tidy
 from nsh.printed import number, published
 from nsh.released import MODELS
-
-BIAS_CASES = {"model": None, "condition": None, "n": "int64", "n_below": "int64", "below_pct": "float64"}
 
 
 def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
@@ -38,11 +34,12 @@ def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
     Raises
     ------
     DataError
-        If a file lacks a column, or a cell is no number; file, row and column are named.
+        If a file lacks a column or a model, or a cell is no number; file, row and column are named.
 
     References
     ----------
-    ``facts`` Tables 1 to 10.
+    ``facts`` Tables 1 to 10; the cells of Table 10 are the authors' "bias cases", one line each for every question
+    with DSS below 0.80, over the questions of the primary file.
 
     Examples
     --------
@@ -55,42 +52,17 @@ def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
         for slug, (condition, *kinds) in read_data("aggregates.yaml")["tables"].items()
         if all(files[condition][kind].is_file() for kind in kinds)
     }
-    here = {condition: kinds["primary"] for condition, kinds in files.items() if kinds["primary"].is_file()}
-    nag = {condition: _numbers([file], ["nag"])["nag"] for condition, file in here.items()}
-    counts = bias_cases(directory)
-    below = {condition: rows.set_index("model")["below_pct"] for condition, rows in counts.groupby("condition")}
+    nag, below = {}, {}
+    for condition, kinds in files.items():
+        if kinds["primary"].is_file():
+            primary = _numbers([kinds["primary"]], ["n", "nag"])
+            nag[condition] = primary["nag"]
+            if kinds["bias_cases"].is_file():
+                models = pd.Series([_model("model", row, where) for where, row in read_file(kinds["bias_cases"])])
+                below[condition] = 100 * models.value_counts().reindex(primary.index, fill_value=0) / primary["n"]
     for slug, columns in (("facts_table1_nag", nag), ("facts_table10_dss", below)):
         tables |= {slug: pd.DataFrame(columns).rename_axis("model").reset_index()} if columns else {}
     return tables
-
-
-def bias_cases(directory: str | Path) -> pd.DataFrame:
-    """Count the authors' "bias cases", one line each for every question with DSS below 0.80.
-
-    Returns
-    -------
-    DataFrame
-        One row per condition and model of the condition's primary file: `n` (questions, of the primary file),
-        `n_below` (bias cases) and `below_pct` (per cent: the cells of `facts` Table 10). Conditions without both files
-        are left out.
-
-    Raises
-    ------
-    DataError
-        If a line lacks its model; file and row are named.
-
-    Examples
-    --------
-    >>> bias_cases("no such folder").empty
-    True
-    """
-    rows = []
-    for condition, files in _files(directory).items():
-        if files["primary"].is_file() and files["bias_cases"].is_file():
-            below = Counter(_model("model", row, where) for where, row in read_file(files["bias_cases"]))
-            for model, n in _numbers([files["primary"]], ["n"])["n"].items():
-                rows.append([model, condition, n, below[model], 100 * below[model] / n])
-    return tidy(rows, BIAS_CASES)
 
 
 def missing_aggregates(directory: str | Path) -> list[str]:

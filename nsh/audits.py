@@ -19,9 +19,9 @@ from nsh.matrix import KEY, tidy
 from nsh.quantities import TERMS, Measurement, ages, measurements, unstated
 from nsh.runner import Outcome
 
-COUNTS = {"n_values": "int64", "n_invented": "int64", "n_original": "Int64", "n_negatives": "int64"}
-ROWS = {"words": "int64", "compression": "float64", "invented_age": "float64", "age_off": "float64"} | COUNTS
-SHARES = ("invented age", "invented value", "invention", "templated negative")
+ROWS = {"words": "int64", "compression": "float64", "invented_age": "float64", "age_off": "float64"}
+ROWS |= {"n_values": "int64", "n_invented": "int64", "n_original": "Int64", "n_negatives": "int64"}
+CENTRES = [("years off", "age_off", "median"), ("compression", "compression", "median"), ("words", "words", "mean")]
 SUMMARY = {"measure": None, "n": "int64", "value": "float64", "lo": "float64", "hi": "float64", "note": None}
 
 
@@ -185,14 +185,12 @@ def audit_summary(frame: pd.DataFrame, by: Sequence[str] = ("condition", "voice"
     rows = []
     for key, group in frame.groupby(list(by), sort=False, observed=True):
         age, value = group["invented_age"].notna(), group["n_invented"] > 0
+        flags = {"invented age": age, "invented value": value, "invention": age | value}
+        flags |= {"templated negative": group["n_negatives"] > 0}
+        counts = {name: (has.sum(), len(has)) for name, has in flags.items()}
         known = group.dropna(subset="n_original")
-        flags = dict(zip(SHARES, (age, value, age | value, group["n_negatives"] > 0), strict=True))
-        counts = {name: (int(has.sum()), len(has)) for name, has in flags.items()}
-        counts["invented value in the original"] = (int(known["n_original"].sum()), int(known["n_invented"].sum()))
+        counts["invented value in the original"] = known["n_original"].sum(), known["n_invented"].sum()
         found = [(name, n, k / n if n else nan, *wilson(k, n)) for name, (k, n) in counts.items()]
-        for name, column in (("years off", group["age_off"]), ("compression", group["compression"])):
-            found.append((name, int(column.count()), column.median(), nan, nan))
-        found.append(("words", len(group), group["words"].mean(), nan, nan))
-        named = dict(zip(by, key, strict=True))
-        rows += [named | dict(zip(SUMMARY, (*row, "" if row[1] else "n = 0"), strict=True)) for row in found]
+        found += [(name, group[column].count(), group[column].agg(how), nan, nan) for name, column, how in CENTRES]
+        rows += [(*key, *row, "" if row[1] else "n = 0") for row in found]
     return tidy(rows, dict.fromkeys(by) | SUMMARY)

@@ -73,10 +73,8 @@ def changes(
     compared = [matrix for (_, condition), matrix in matrices.items() if condition != baseline]
     pairs = [_common(matrices.get((matrix.model, baseline)), matrix) for matrix in compared]
     items = [_items(before, after) for before, after, _ in pairs]
-    rows = []
-    for matrix, (before, _, left_out), values, sums in zip(
-        compared, pairs, items, resampled_sums(items, resamples, seed), strict=True
-    ):
+    drawn, rows = resampled_sums(items, resamples, seed), []
+    for matrix, (before, _, left_out), values, sums in zip(compared, pairs, items, drawn, strict=True):
         row = _summary(values, sums, before.shape[1] - 1, left_out)
         rows.append({"model": matrix.model, "condition": matrix.condition, **row})
     return tidy(rows, COLUMNS)

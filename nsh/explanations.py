@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from nsh.cases import Case
 from nsh.covariates import covariates
@@ -21,12 +22,14 @@ CONTRASTS = {
 }
 
 
-def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str]) -> pd.DataFrame:
+def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str], within: str | None = None) -> pd.DataFrame:
     """Regress a number per question, or per question and voice, on covariates.
 
     Ordinary least squares with an intercept; standard errors are clustered by question, with statsmodels' small-sample
     factor G / (G − 1) · (n − 1) / (n − k), and t has G − 1 degrees of freedom. With one row per question, as in the
-    paper, these are the heteroskedasticity-robust errors HC1.
+    paper, these are the heteroskedasticity-robust errors HC1. With `within`, a fixed effect of question and that column
+    takes the place of the intercept: all is demeaned, and the factor is G / (G − 1) alone, since the effects are nested
+    in the clusters.
 
     Parameters
     ----------
@@ -36,14 +39,16 @@ def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str]) -> pd.DataF
         Column to explain, such as the ``gap`` of `question_means`.
     terms : sequence of str
         Columns that explain it: numbers or booleans, of `nsh.covariates.covariates`.
+    within : str, optional
+        Column, such as the model, within which (and within the question) answers are compared.
 
     Returns
     -------
     DataFrame
-        A row for "intercept" and for each term: ``term``, ``coef`` (unit of the outcome per unit of the term), ``se``,
-        95% interval ``lo``, ``hi``, two-sided ``p``, ``n`` rows, and ``note``. A constant term is undefined and left
-        out of the model; all are undefined where the outcome is constant, the terms are collinear, all rows are of
-        one question, or the rows are no more than the coefficients.
+        A row for "intercept" (without `within`) and for each term: ``term``, ``coef`` (unit of the outcome per unit of
+        the term), ``se``, 95% interval ``lo``, ``hi``, two-sided ``p``, ``n`` rows, and ``note``. A constant term is
+        undefined and left out of the model; all are undefined where the outcome is constant, the terms are collinear,
+        all rows are of one question, or the rows are no more than the coefficients.
 
     References
     ----------
@@ -55,12 +60,16 @@ def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str]) -> pd.DataF
     >>> regress(frame, "gap", ["without_age"])[["term", "coef", "n"]].round(3).values.tolist()
     [['intercept', 0.0, 4], ['without_age', 0.15, 4]]
     """
-    data = frame[[outcome, *terms]].dropna().astype(float)
-    varying = [term for term in terms if data[term].nunique() > 1]
-    design = data[varying].assign(intercept=1.0)
+    known = frame.dropna(subset=[outcome, *terms])
+    data = known[[outcome, *terms]].astype(float)
+    groups = data.groupby([known.index, known[within]] if within else np.zeros(len(data)))
+    varying = [term for term in terms if (groups[term].nunique() > 1).any()]
+    data = data - groups.transform("mean") if within else data.assign(intercept=1.0)
+    names = [*terms] if within else ["intercept", *terms]
+    design = data[[name for name in names if name == "intercept" or name in varying]]
     problem = _problem(data[outcome], design)
-    fitted = pd.DataFrame() if problem else _fit(data[outcome], design)
-    table = fitted.reindex(index=["intercept", *terms], columns=NUMBERS).astype(float).rename_axis("term").reset_index()
+    fitted = pd.DataFrame() if problem else _fit(data[outcome], design, within is not None)
+    table = fitted.reindex(index=names, columns=NUMBERS).astype(float).rename_axis("term").reset_index()
     notes = [problem or ("" if term in design else "undefined: the covariate is constant") for term in table["term"]]
     if left_out := len(frame) - len(data):
         notes = ["; ".join(filter(None, [note, f"{left_out} rows with a missing value left out"])) for note in notes]
@@ -70,7 +79,7 @@ def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str]) -> pd.DataF
 def _problem(outcome: pd.Series, design: pd.DataFrame) -> str:
     """Why a regression is undefined, or nothing."""
     n, k = design.shape
-    if n <= k:
+    if n <= k or not k:
         return f"n = {n}: undefined for {k} coefficients" if n else "n = 0"
     if design.index.nunique() < 2:
         return "undefined: all rows are of one question"
@@ -81,14 +90,17 @@ def _problem(outcome: pd.Series, design: pd.DataFrame) -> str:
     return ""
 
 
-def _fit(outcome: pd.Series, design: pd.DataFrame) -> pd.DataFrame:
+def _fit(outcome: pd.Series, design: pd.DataFrame, nested: bool) -> pd.DataFrame:
     """Coefficients with errors clustered by the index, one row per column of the design."""
     from statsmodels.regression.linear_model import OLS
 
     cluster = {"groups": pd.factorize(design.index)[0]}
     fit = OLS(outcome, design).fit(cov_type="cluster", cov_kwds=cluster, use_t=True)
-    bounds = fit.conf_int()
-    return pd.DataFrame({"coef": fit.params, "se": fit.bse, "lo": bounds[0], "hi": bounds[1], "p": fit.pvalues})
+    n, k = design.shape
+    coef, se = fit.params, fit.bse * np.sqrt((n - k) / (n - 1) if nested else 1)
+    t = stats.t(design.index.nunique() - 1)
+    half, p = t.ppf(0.975) * se, 2 * t.sf(np.abs(coef / se))
+    return pd.DataFrame({"coef": coef, "se": se, "lo": coef - half, "hi": coef + half, "p": p})
 
 
 def voices_section6(
@@ -120,8 +132,8 @@ def voices_section6(
         ``question_reworded``; ``first_person``, ``third_person`` (reference retelling); ``test_split``,
         ``train_split``; each question type; with an audit, per judge ``few_additions_<judge>`` (at most one relevant
         item in every marked retelling) and ``strict_<judge>`` (with the age explicit, too). The same for the
-        differences of `CONTRASTS`. ``gap_superset_<voice>``, on the retellings of one marked voice that hold the
-        original, is reference less that voice; ``gap_superset`` is that of the first marked voice.
+        differences of `CONTRASTS`. ``gap_superset``, on the retellings of the first marked voice that hold the
+        original, is reference less that voice.
         Regressions of the gap, in points: ``X_slope_points`` (``_lo``, ``_hi``) and ``X_slope_p``, each covariate
         alone: ``age`` (per marked retelling without one in digits), ``length`` (per 100 words) and
         ``additions_<judge>`` (per item); ``X_points_joint``, ``X_points_lo_joint``, ``X_points_hi_joint`` and
@@ -154,8 +166,8 @@ def voices_section6(
     marked = order_voices(cases[0].narratives, reference)[1:]
     options = {"resamples": resamples, "seed": seed}
     tables = [subset_means(means["gap"], _subsets(facts, judges, marked), CONTRASTS, **options)]
-    for name, voice in [("superset", marked[0]), *((f"superset_{voice}", voice) for voice in marked)]:
-        tables.append(subset_means(means[reference] - means[voice], {name: facts[f"superset_{voice}"]}, **options))
+    superset = {"superset": facts[f"superset_{marked[0]}"]}
+    tables.append(subset_means(means[reference] - means[marked[0]], superset, **options))
     keys = {"n": "n_{}", "mean": "gap_{}", "lo": "gap_{}_lo", "hi": "gap_{}_hi"}
     rows = pd.concat(tables).to_dict("records")
     numbers = {key.format(row["subset"]): row[column] for row in rows for column, key in keys.items()}

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
 from nsh import prompts
 from nsh.agreement import kappa
@@ -201,10 +200,9 @@ def judge_agreement(frame: pd.DataFrame, reference: str | None = None) -> pd.Dat
     judged = pd.concat([judged.assign(condition="all voices"), judged])
     table = kappa(judged, "correct", reference or next(iter(known["judge"]), ""))
     counts = judged.pivot(index=["condition", "case"], columns="voice", values="n_relevant").astype(float)
-    pairs = [counts.loc[row.condition, [row.voice_a, row.voice_b]].dropna() for row in table.itertuples()]
-    varied = [bool((pair.nunique() > 1).all()) for pair in pairs]
-    table["spearman"] = [stats.spearmanr(pair).statistic if ok else nan for pair, ok in zip(pairs, varied, strict=True)]
-    notes = table["note"].str.replace("voice", "judge")
-    table["note"] = notes.where(varied, (notes + "; spearman undefined: constant counts").str.removeprefix("; "))
+    ranks = counts.groupby("condition").corr(method="spearman")
+    table["spearman"] = [ranks.at[(row.condition, row.voice_a), row.voice_b] for row in table.itertuples()]
+    notes, undefined = table["note"].str.replace("voice", "judge"), "; spearman undefined: constant counts"
+    table["note"] = notes.where(table["spearman"].notna(), (notes + undefined).str.removeprefix("; "))
     names = {"condition": "voice", "voice_a": "judge_a", "voice_b": "judge_b"}
     return table.rename(columns=names)[[*names.values(), "n", "agreement", "kappa", "spearman", "note"]]

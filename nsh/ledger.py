@@ -38,9 +38,8 @@ SHOWN = {"other models": "recomputed on other models", "earlier run": "earlier r
 SAID = {"generation": "needs generation", "none": "not derivable"}
 COLUMNS = ["id", "paper", "where", "label", "printed", "ours", "status", "how"]
 
-Sources = Mapping[
-    str, Mapping[str, Any]
-]  # "released" and "aggregate": file -> frame by row and column, or series by id
+# "released" and "aggregate": name of the file -> frame by row and column, or series by id
+Sources = Mapping[str, Mapping[str, Any]]
 
 
 class Row(NamedTuple):

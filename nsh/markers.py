@@ -35,16 +35,11 @@ def demographic_markers(cases: Sequence[Case]) -> pd.DataFrame:
     >>> found[found["kind"] == "any"][["voice", "n", "count"]].values.tolist()
     [['clinical', 1, 1], ['cultural', 1, 0]]
     """
-    terms = read_data("demographic_terms.yaml")
-    patterns = {
-        kind: re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE) for kind, words in terms.items()
-    }
-    rows = [
-        {"voice": voice, **{kind: bool(pattern.search(text)) for kind, pattern in patterns.items()}}
-        for case in cases
-        for voice, text in case.narratives.items()
-    ]
-    frame = pd.DataFrame(rows, columns=["voice", *patterns])
-    frame["any"] = frame[list(patterns)].any(axis=1)
+    told = [item for case in cases for item in case.narratives.items()]
+    frame = pd.DataFrame({"voice": [voice for voice, _ in told]})
+    for kind, words in read_data("demographic_terms.yaml").items():
+        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)
+        frame[kind] = [pattern.search(text) is not None for _, text in told]
+    frame["any"] = frame.drop(columns="voice").any(axis=1)
     found = frame.melt("voice", var_name="kind", value_name="found").groupby(["voice", "kind"], sort=False)["found"]
     return found.agg(n="size", count="sum").reset_index()

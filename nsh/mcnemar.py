@@ -56,10 +56,8 @@ class PairedTest:
         Right in the first only, and in the second only.
     p_exact, p_chi2 : float
         By `mcnemar_exact` and `mcnemar_corrected`; nan for n = 0.
-    n_only_first, n_only_second : int
-        Answers that the other set lacks; they are left out.
     note : str
-        What is undefined or was left out.
+        What is undefined, and how many answers the other set lacks; these are left out.
     """
 
     n: int
@@ -67,8 +65,6 @@ class PairedTest:
     c: int
     p_exact: float
     p_chi2: float
-    n_only_first: int
-    n_only_second: int
     note: str
 
 
@@ -113,7 +109,7 @@ def mcnemar_between(first: pd.DataFrame, second: pd.DataFrame) -> PairedTest:
     paired = pd.concat(answers, axis=1, join="inner", keys=["first", "second"])
     n, b = len(paired), int((paired["first"] & ~paired["second"]).sum())
     c = int((~paired["first"] & paired["second"]).sum())
-    only = [len(part) - n for part in answers]
-    notes = [note for note in (note_on(n, b, c), f"{sum(only)} answers of one set left out" * any(only)) if note]
+    left_out = sum(map(len, answers)) - 2 * n
+    notes = note_on(n, b, c), f"{left_out} answers of one set left out" * bool(left_out)
     p = (float(test(b, c)) if n else nan for test in (mcnemar_exact, mcnemar_corrected))
-    return PairedTest(n, b, c, *p, *only, "; ".join(notes))
+    return PairedTest(n, b, c, *p, "; ".join(filter(None, notes)))

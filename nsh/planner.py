@@ -106,7 +106,7 @@ class Planner:
         ParameterError
             ``gap`` or ``power`` is not between 0 and 1.
         """
-        _check_proportion(power=power)
+        _check_proportion("power", power)
         most = self.power(MOST_QUESTIONS, gap)
         if not most.power >= power:
             return Plan(None, gap, most.power, most.note or f"undefined: more than {MOST_QUESTIONS:,} questions")
@@ -121,7 +121,7 @@ class Planner:
         ParameterError
             ``n`` is below 1, or ``power`` is not between 0 and 1.
         """
-        _check_proportion(power=power)
+        _check_proportion("power", power)
         steps = range(int(self.largest_gap * STEPS) + 1)
         most = self.power(n, steps[-1] / STEPS)
         if not most.power >= power:
@@ -180,7 +180,7 @@ def planner(
     >>> print(f"1,000 questions find {plans.minimum_detectable_gap(1000).gap:.3f}")
     1,000 questions find 0.039
     """
-    _check_proportion(alpha=alpha)
+    _check_proportion("alpha", alpha)
     if draws < 1:
         raise ParameterError(f"draws = {draws}: a whole number of at least 1 is expected")
     matrices = sorted(voice_matrices(records, reference=reference), key=lambda matrix: (matrix.condition, matrix.model))
@@ -193,8 +193,7 @@ def planner(
     return Planner(scores, shares, sum(map(len, complete)), alpha, draws, seed)
 
 
-def _check_proportion(**proportions: float) -> None:
+def _check_proportion(name: str, value: float) -> None:
     """Refuse what does not lie between 0 and 1, both excluded."""
-    for name, value in proportions.items():
-        if not 0 < value < 1:
-            raise ParameterError(f"{name} = {value}: a number above 0 and below 1 is expected")
+    if not 0 < value < 1:
+        raise ParameterError(f"{name} = {value}: a number above 0 and below 1 is expected")

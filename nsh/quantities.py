@@ -15,14 +15,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
-import yaml
-
+from nsh.declared import read_data
 from nsh.retellings import NUMERIC_AGE
 
-TERMS: Mapping[str, Any] = yaml.safe_load(files("nsh").joinpath("data/audit_terms.yaml").read_text(encoding="utf-8"))
+TERMS = read_data("audit_terms.yaml")
 BARE = "number"
 YEARS = {"month": 12, "week": 52, "day": 365, "hour": 8760}
 
@@ -53,11 +50,10 @@ SIGNS = str.maketrans({"∘": "°", "º": "°", "℃": "°C", "℉": "°F"})
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """An age in years: `low` equals `high` unless it is approximate; `text` is how it is stated, numbers in digits."""
+    """An age in years: `low` equals `high` unless it is approximate."""
 
     low: float
     high: float
-    text: str
 
     @property
     def approximate(self) -> bool:
@@ -112,26 +108,22 @@ def _in_digits(match: re.Match) -> str:
 
 
 def ages(text: str) -> list[Age]:
-    """Ages stated in a text, numeric ones first, each in the order of the text.
+    """Ages stated in a text, numeric ones first and in the order of the text.
 
     Examples
     --------
     >>> [(age.low, age.approximate) for age in ages("A sixty-two-year-old, seen by a colleague in her late forties")]
     [(62.0, False), (47.0, True)]
     """
-    text = digits(text)
-    found = {}
+    text, found, vague = digits(text), {}, []
     for match in (match for pattern in AGES for match in pattern.finditer(text)):
         end = match.start() + re.search(r"\d+", match[0]).end()
         unit = re.search("month|week|day|hour", match[0], re.IGNORECASE)
         years = float(re.search(r"\d*\.?\d+$", text[:end])[0]) / (YEARS[unit[0].lower()] if unit else 1)
-        found.setdefault(end, Age(years, years, match[0]))
-    vague = [
-        (match.start(), Age(float(low), float(high), match[0]))
-        for words, (low, high) in TERMS["approximate_age"].items()
-        for match in _pattern(rf"\b(?:{words})\b").finditer(text)
-    ]
-    return [found[end] for end in sorted(found)] + [age for _, age in sorted(vague, key=lambda item: item[0])]
+        found.setdefault(end, Age(years, years))
+    for words, (low, high) in TERMS["approximate_age"].items():
+        vague += [Age(float(low), float(high))] * len(_pattern(rf"\b(?:{words})\b").findall(text))
+    return [found[end] for end in sorted(found)] + vague
 
 
 def measurements(text: str) -> list[Measurement]:

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 
-import yaml
+from nsh.declared import read_data
 
 
 @cache
@@ -16,8 +15,8 @@ def phrases() -> Mapping[str, tuple[str, ...]]:
     >>> {kind: len(found) for kind, found in phrases().items()}
     {'investigation': 6, 'treatment': 12, 'diagnosis': 6}
     """
-    declared = yaml.safe_load(files("nsh").joinpath("data/question_types.yaml").read_text(encoding="utf-8"))
-    return {kind: (*lists["printed"], *lists["reconstructed"]) for kind, lists in declared["types"].items()}
+    types = read_data("question_types.yaml")["types"]
+    return {kind: (*lists["printed"], *lists["reconstructed"]) for kind, lists in types.items()}
 
 
 def question_type(question: str) -> str:

@@ -6,18 +6,14 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
 from nsh.errors import DataError, ParameterError
-from nsh.matrix import tidy
+from nsh.explanations import regress
 from nsh.quantities import TERMS, digits
 
 STOP_WORDS = frozenset(TERMS["stop_words"].split())
 DENIALS = frozenset(TERMS["denials"].split())
-COLUMNS = {"controls": None, "term": None, "estimate": "float64", "lo": "float64", "hi": "float64", "p": "float64"}
-COLUMNS |= {"n_records": "int64", "n_questions": "int64", "n_models": "int64", "note": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +85,7 @@ def recall_penalty(
     """Marked-voice penalty within question and model, without and with control for what reached the intermediate.
 
     Linear probability model: correct = a · marked + controls + fixed effect of (question, model) + error, standard
-    errors clustered by question, with the factor G / (G − 1) for G questions and no other correction (the effects are
-    nested in the clusters); t with G − 1 degrees of freedom. The effects are taken out by demeaning.
+    errors clustered by question: `nsh.explanations.regress` within the model.
 
     Parameters
     ----------
@@ -105,9 +100,8 @@ def recall_penalty(
     -------
     DataFrame
         A row for "marked" alone (`controls` is "none"), then one per term of the model with controls: `term`,
-        `estimate` (proportion of correct answers per unit of the term), `lo`, `hi` (95%), `p`, `n_records`,
-        `n_questions`, `n_models` and `note`. Questions with a single row in a model carry no information and are
-        left out.
+        `coef` (proportion of correct answers per unit of the term), `se`, `lo`, `hi` (95%), `p`, `n` rows, `note`,
+        `n_questions` and `n_models`. Questions with a single row in a model carry no information and are left out.
 
     Raises
     ------
@@ -125,7 +119,7 @@ def recall_penalty(
     --------
     >>> frame = pd.DataFrame({"model": "m", "case": list("aabbcc"), "voice": ["clinical", "cultural"] * 3,
     ...                       "correct": [1, 0, 1, 1, 0, 0], "recall": [1, 0.5, 1, 0.9, 1, 0.9]})
-    >>> recall_penalty(frame)["estimate"].round(2).tolist()
+    >>> recall_penalty(frame)["coef"].round(2).tolist()
     [-0.33, 0.25, 2.5]
     """
     needed = ["model", "case", "voice", "correct", *controls]
@@ -134,29 +128,9 @@ def recall_penalty(
     if len(frame) and reference not in set(frame["voice"]):
         raise ParameterError(f"reference voice {reference!r} is in no row")
     known = frame.dropna(subset=needed).sort_values(["model", "case", "voice"])
-    known = known[known.groupby(["model", "case"])["voice"].transform("size") > 1]
-    data = known[["correct", *controls]].astype(float).assign(marked=(known["voice"] != reference).astype(float))
-    within = data - data.groupby([known["model"], known["case"]]).transform("mean")
-    counts = {"n_records": len(known), "n_questions": known["case"].nunique(), "n_models": known["model"].nunique()}
-    rows = []
-    for names in ((), tuple(controls)):
-        fitted = _fit(within[["marked", *names]], within["correct"], known["case"])
-        rows += [{"controls": ", ".join(names) or "none", **row, **counts} for row in fitted]
-    return tidy(rows, COLUMNS)
-
-
-def _fit(x: pd.DataFrame, y: pd.Series, cases: pd.Series) -> list[dict[str, Any]]:
-    """Least squares of demeaned columns with errors clustered by case; a row per term."""
-    matrix, clusters = x.to_numpy(), cases.nunique()
-    if not clusters or np.linalg.matrix_rank(matrix) < x.shape[1]:
-        note = "undefined: the terms do not vary separately within questions" if clusters else "n = 0"
-        return [{"term": term, "note": note} for term in x]
-    bread = np.linalg.inv(matrix.T @ matrix)
-    estimates = bread @ matrix.T @ y.to_numpy()
-    scores = x.mul(y - matrix @ estimates, axis=0).groupby(cases).sum().to_numpy()
-    errors = np.sqrt(np.diag(bread @ scores.T @ scores @ bread) * (clusters / (clusters - 1) if clusters > 1 else nan))
-    half = stats.t.ppf(0.975, clusters - 1) * errors
-    ratio = np.divide(estimates, errors, out=np.full_like(errors, nan), where=errors > 0)
-    p = 2 * stats.t.sf(np.abs(ratio), clusters - 1)
-    columns = {"term": list(x), "estimate": estimates, "lo": estimates - half, "hi": estimates + half, "p": p}
-    return pd.DataFrame(columns).assign(note="" if clusters > 1 else "n = 1: interval undefined").to_dict("records")
+    known = known[known.groupby(["model", "case"])["voice"].transform("size") > 1].set_index("case")
+    data = known.assign(marked=known["voice"] != reference)
+    sets = {"none": [], ", ".join(controls): controls}
+    tables = {name: regress(data, "correct", ["marked", *terms], within="model") for name, terms in sets.items()}
+    table = pd.concat(tables, names=["controls"]).reset_index("controls").reset_index(drop=True)
+    return table.assign(n_questions=known.index.nunique(), n_models=known["model"].nunique())

@@ -22,6 +22,7 @@ from nsh.models import known
 from nsh.patterns import from_patterns
 from nsh.place import medqa_test
 from nsh.ratings import FACTS, RATINGS, REALISM, facts_ratings, load_ratings
+from nsh.records import records_frame
 from nsh.released import MODELS, load_released
 from nsh.retellings import describe_retellings, per_case
 from nsh.tool_logs import LOG, tool_use, tools_by_kind
@@ -42,9 +43,9 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     Parameters
     ----------
     folder : pathlib.Path or None
-        The released files. What needs a file that is not there is left out; without any, accuracies, NAG, kappa and
-        McNemar's p come from the packaged pattern counts. The test split of MedQA is the file that $NSH_MEDQA_TEST
-        names, if it is set.
+        The released files. What needs a file that is not there is left out; under a condition without answers,
+        accuracies, NAG, kappa and McNemar's p come from the packaged pattern counts. The test split of MedQA is the
+        file that $NSH_MEDQA_TEST names, if it is set.
     resamples, seed : int
         Of intervals and null.
 
@@ -67,8 +68,9 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     """
     left_out: list[str] = []
     options = {"resamples": resamples, "seed": seed}
-    records = load_released(folder) if folder else from_patterns()
-    records = records if len(records) else from_patterns()
+    records = load_released(folder) if folder else records_frame([])
+    counted = from_patterns([condition for condition in TABLES if condition not in set(records["condition"])])
+    records = pd.concat([records, counted], ignore_index=True)
     tables = _answer_tables(records, options, left_out)
     first = records[records["condition"] == "B1"]
     sizes = {model.name: model.parameters for model in known().values() if model.parameters is not None}
@@ -79,9 +81,7 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
         return {"released": tables | _series(texts), "aggregate": {}, "left out": left_out}
     if (folder / QUESTIONS).is_file():
         cases = load_cases(folder)
-        tables["voice_table1_retellings"] = voices_table1(cases).pivot(
-            index="property", columns="voice", values="value"
-        )
+        tables[TABLE1] = voices_table1(cases).pivot(index="property", columns="voice", values="value")
         texts["voices_text"] |= _section6(cases, first, options, left_out) | _retellings(cases)
         texts["facts_text"] |= _construction(cases)
     if (folder / RATINGS).is_file():
@@ -125,10 +125,11 @@ def _answer_tables(records: pd.DataFrame, options: Mapping[str, int], left_out: 
 
 def _stability(records: pd.DataFrame, left_out: list[str]) -> pd.DataFrame | None:
     """DSS by model, with its condition; None where there are no texts or no sentence encoder."""
-    if (records["source"] == "patterns").all():
+    answers = records[records["source"] != "patterns"]
+    if answers.empty:
         return None
     try:
-        scores = dss_summary(dss(records))
+        scores = dss_summary(dss(answers))
     except NshError as error:
         left_out.append(f"DSS: {error}.")
         return None
@@ -139,6 +140,9 @@ def _section6(
     cases: Sequence[Case], records: pd.DataFrame, options: Mapping[str, int], left_out: list[str]
 ) -> dict[str, float]:
     """Numbers of `voices` §6 on the released models, and the sizes of both splits."""
+    if (records["source"] == "patterns").any():
+        left_out.append("Section 6 of voices: no released answers under B1.")
+        return {}
     file = medqa_test()
     if file is None:
         left_out.append("MedQA split: $NSH_MEDQA_TEST does not name the file of the test split.")

@@ -95,34 +95,6 @@ def resampled_sums(per_question: Sequence[np.ndarray], resamples: int, seed: int
     return [found[place] for place in range(len(per_question))]
 
 
-def interval(values: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """95% percentile interval of a mean over questions.
-
-    Parameters
-    ----------
-    values : array, shape (n,)
-        One number per question.
-    weights : array, shape (resamples, n)
-        Counts made by `resamples_of`.
-
-    Returns
-    -------
-    (float, float)
-        Bounds in the unit of ``values``; both nan for fewer than two questions.
-
-    References
-    ----------
-    ``voices`` §4 (Metrics).
-
-    Examples
-    --------
-    >>> interval(np.array([0, 0, 1, 1]), resamples_of(4, 2000, seed=0))
-    (0.0, 1.0)
-    """
-    n = len(values)
-    return percentiles(weights @ values / n) if n > 1 else (nan, nan)
-
-
 def percentiles(draws: np.ndarray) -> tuple[float, float]:
     """2.5th and 97.5th percentile of bootstrap draws.
 

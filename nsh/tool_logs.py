@@ -7,16 +7,11 @@ import pandas as pd
 from nsh.case_fields import text
 from nsh.case_files import read_file
 from nsh.errors import ParameterError
-from nsh.matrix import tidy
 from nsh.released import MODELS
 
 LOG = "results/ns_results/ns_results/tool_call_log_{key}.jsonl"
-CAP = 4  # `facts` §3.3
 FIELDS = ("model", "ablation", "question_id", "persona", "tool")
 KINDS = {"lab_interpreter": "lab", "drug_kb": "drug"}  # every other tool is a risk calculator
-RATES = ("tools_per_question", "capped_per_question", "encounters_pct", "questions_pct")
-TOOL_USE = {"model": None, "ablation": None, "n": "int64", "n_calls": "int64", **dict.fromkeys(RATES, "float64")}
-TOOL_USE |= {"max_tools": "int64", "n_above_cap": "int64"}
 
 
 def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd.DataFrame:
@@ -33,10 +28,9 @@ def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd
     -------
     DataFrame
         One row per model and ablation: `n` (encounters that were run), `n_calls`, `tools_per_question` (`facts`
-        Table 9's "Tools/Q": calls per encounter), `capped_per_question` (the same if an encounter's calls beyond the
-        fourth did not count: §3.3 says "up to four tools"), `encounters_pct` (per cent of encounters with a call),
-        `questions_pct` (per cent of questions with a call in some voice), `max_tools` and `n_above_cap` (the
-        most calls of an encounter, and encounters with more than four).
+        Table 9's "Tools/Q": calls per encounter), `encounters_pct` (per cent of encounters with a call),
+        `questions_pct` (per cent of questions with a call in some voice) and `max_tools` (the most calls of an
+        encounter; §3.3 says "up to four tools").
 
     Raises
     ------
@@ -55,14 +49,13 @@ def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd
     n = n_questions * n_voices
     if n < 1:
         raise ParameterError(f"{n_questions} questions, {n_voices} voices: at least one of each is expected")
-    counts = _calls(path).groupby(list(FIELDS[:4]), sort=False).size()
-    rows = []
-    for (model, ablation), tools in counts.groupby(["model", "ablation"], sort=False):
-        row = {"model": MODELS.get(model, model), "ablation": ablation, "n": n, "n_calls": tools.sum()}
-        row |= {"tools_per_question": tools.sum() / n, "capped_per_question": tools.clip(upper=CAP).sum() / n}
-        row |= {"encounters_pct": 100 * len(tools) / n, "max_tools": tools.max(), "n_above_cap": (tools > CAP).sum()}
-        rows.append(row | {"questions_pct": 100 * tools.index.unique("question_id").size / n_questions})
-    return tidy(rows, TOOL_USE)
+    calls = _calls(path)
+    runs = calls.groupby(["model", "ablation"], sort=False)
+    encounters = calls.groupby(list(FIELDS[:4]), sort=False).size().groupby(["model", "ablation"], sort=False)
+    columns = {"n": n, "n_calls": runs.size(), "tools_per_question": runs.size() / n}
+    columns |= {"encounters_pct": 100 * encounters.size() / n, "max_tools": encounters.max()}
+    questions_pct = 100 * runs["question_id"].nunique() / n_questions
+    return pd.DataFrame({**columns, "questions_pct": questions_pct}).reset_index()
 
 
 def tools_by_kind(path: str | Path) -> dict[str, int]:
@@ -90,8 +83,8 @@ def tools_by_kind(path: str | Path) -> dict[str, int]:
     """
     calls = _calls(path)
     kind = calls["tool"].map(KINDS).fillna("calculator")
-    counts = pd.crosstab([calls["question_id"], calls["persona"]], kind).reindex(columns=["calculator", "drug", "lab"])
-    counts = counts.fillna(0)
+    counts = pd.crosstab([calls["question_id"], calls["persona"]], kind)
+    counts = counts.reindex(columns=["calculator", "drug", "lab"], fill_value=0)
     return {
         "n_calculators": calls.loc[kind == "calculator", "tool"].nunique(),
         "calculators_max": int(counts["calculator"].max()),
@@ -103,4 +96,4 @@ def tools_by_kind(path: str | Path) -> dict[str, int]:
 def _calls(path: str | Path) -> pd.DataFrame:
     """The lines of a log."""
     calls = [[text(name, row.get(name), where) for name in FIELDS] for where, row in read_file(path)]
-    return pd.DataFrame(calls, columns=FIELDS)
+    return pd.DataFrame(calls, columns=FIELDS).replace({"model": MODELS})

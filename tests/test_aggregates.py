@@ -2,7 +2,7 @@
 
 import pytest
 
-from nsh.aggregates import authors_aggregates, bias_cases, missing_aggregates
+from nsh.aggregates import authors_aggregates, missing_aggregates
 from nsh.comparison import compare_printed
 from nsh.errors import DataError
 from nsh.printed import published
@@ -38,12 +38,10 @@ def test_all_cells_of_tables_1_to_10_are_equal_to_the_printed_digits(released):
 
 
 def test_bias_cases_give_the_28_cells_of_table_10(released):
-    """Counts: lines of the authors' files per model, counted with cut, sort and uniq."""
-    counts = bias_cases(released)
-    assert len(counts) == 28
-    found = counts.set_index(["model", "condition"])["n_below"]["BioMistral-7B"]
-    assert found.to_dict() == {"B1": 808, "B2": 896, "B3": 0, "NS": 193}
-    assert (counts["n"] == 1000).all()
+    """Counts: lines of the authors' files per model, counted with cut, sort and uniq; 1,000 questions each."""
+    cells = authors_aggregates(released)["facts_table10_dss"].set_index("model")
+    assert cells.notna().to_numpy().sum() == 28
+    assert cells.loc["BioMistral-7B"].to_dict() == {"B1": 80.8, "B2": 89.6, "B3": 0, "NS": 19.3}
     assert not missing_aggregates(released)
 
 
@@ -55,7 +53,6 @@ def test_missing_files_are_left_out_and_named(write):
     absent = missing_aggregates(folder)
     assert len(absent) == 12
     assert PRIMARY not in absent
-    assert bias_cases(folder).empty
     assert authors_aggregates(folder / "nothing") == {}
 
 
@@ -95,5 +92,4 @@ def test_bias_cases_of_a_made_up_file(write):
     folder = write(HEAD, ROW, ROW.replace("llama31", "qwen25"))
     lines = ["model,question_id,dss", "llama31,MQ_1,0.1", "llama31,MQ_2,0.8"]
     write(*lines, name=PRIMARY.replace("primary", "bias_cases"))
-    assert bias_cases(folder)[["n", "n_below", "below_pct"]].values.tolist() == [[8, 2, 25], [8, 0, 0]]
     assert authors_aggregates(folder)["facts_table10_dss"]["B1"].tolist() == [25, 0]

@@ -160,9 +160,12 @@ def test_the_rewrites_of_a_run_are_audited(tmp_path):
     assert frame["n_invented"].tolist() == [1] * 6
 
 
-def test_the_retellings_of_the_samples_invent_no_vital_sign():
+def test_the_retellings_of_the_samples_invent_no_measured_value():
     """They were written to the facts of their originals, so a retelling audited as an intermediate is clean."""
+    n_values = 0
     for case in load_cases("samples"):
         for voice, narrative in case.narratives.items():
             found = audit(case.original, narrative, case.original)
-            assert not [value for value in found.invented if value.kind not in ("lab", "dose")], (case.id, voice)
+            assert found.invented == (), (case.id, voice)
+            n_values += found.n_values
+    assert n_values > 200

@@ -45,7 +45,7 @@ def cache(tmp_path, monkeypatch):
     """An empty cache, and a model that costs nothing and counts the texts that it embeds."""
     monkeypatch.setenv("NSH_CACHE", str(tmp_path))
     fake = Fake()
-    monkeypatch.setattr(embeddings, "_embed", lambda texts, spec: fake(texts).astype(np.float32))
+    monkeypatch.setattr(embeddings, "_embed", lambda texts: fake(texts).astype(np.float32))
     return fake, tmp_path / "embeddings"
 
 
@@ -178,24 +178,15 @@ def test_a_changed_byte_is_noticed(cache):
     assert np.array_equal(minilm(["a"]), fake(["a"]).astype(np.float32))
 
 
-def test_models_do_not_share_embeddings(cache):
-    fake, folder = cache
-    minilm(["a"])
-    minilm(["a"], model="someone/other-model")
-    assert fake.asked == ["a", "a"]
-    assert len(list(folder.iterdir())) == 2
-
-
 def test_a_missing_library_or_model_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("NSH_CACHE", str(tmp_path))
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(EngineError, match="could not be loaded"):
-        minilm(["a"], model=str(tmp_path))
+    with monkeypatch.context() as patch, pytest.raises(EngineError, match="could not be loaded"):
+        patch.setattr(embeddings, "weights_folder", lambda spec: str(tmp_path))
+        minilm(["a"])
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(EngineError, match=r"torch.*pip install"):
         minilm(["a"])
-    with pytest.raises(ParameterError, match="unknown model"):
-        minilm(["a"], model="no such model")
 
 
 def test_the_package_is_found_without_importing_it(monkeypatch):
@@ -209,10 +200,10 @@ def test_embeddings_of_the_real_model_are_unit_vectors_alone_and_in_a_batch(tmp_
     """Mean pooling with a mask: padding must not count. Half a surrogate pair is read as a question mark."""
     pytest.importorskip("transformers")
     texts = ["A", "The answer is B, since the fever came first.", "word " * 400, "x\ud83c", "", "x?"]
-    together = embeddings._embed(texts, embeddings.MINILM)
+    together = embeddings._embed(texts)
     assert together.shape == (6, 384)
     assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
-    assert embeddings._embed(texts[:1], embeddings.MINILM)[0] == pytest.approx(together[0], abs=1e-5)
+    assert embeddings._embed(texts[:1])[0] == pytest.approx(together[0], abs=1e-5)
     assert together[3] == pytest.approx(together[5], abs=1e-5)
-    cut = embeddings._embed(["word " * 254], embeddings.MINILM)[0]  # 254 words and two marks are 256 tokens
+    cut = embeddings._embed(["word " * 254])[0]  # 254 words and two marks are 256 tokens
     assert together[2] == pytest.approx(cut, abs=1e-5)

@@ -98,7 +98,7 @@ def test_equals_pyfixest(controls):
         ).tidy()
         ours = found[found["controls"] == (", ".join(names) or "none")].set_index("term")
         expected = model.loc[ours.index, ["Estimate", "2.5%", "97.5%", "Pr(>|t|)"]]
-        assert ours[["estimate", "lo", "hi", "p"]].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-8)
+        assert ours[["coef", "lo", "hi", "p"]].to_numpy() == pytest.approx(expected.to_numpy(), rel=1e-8)
 
 
 def test_equals_statsmodels_with_dummies():
@@ -107,7 +107,7 @@ def test_equals_statsmodels_with_dummies():
     dummies = pd.get_dummies(frame["case"] + frame["model"], dtype=float)
     x = pd.concat([frame[["marked", "recall"]].astype(float), dummies], axis=1)
     expected = sm.OLS(frame["correct"].astype(float), x).fit().params[["marked", "recall"]]
-    assert recall_penalty(frame)["estimate"].tolist()[1:] == pytest.approx(expected.tolist(), rel=1e-9)
+    assert recall_penalty(frame)["coef"].tolist()[1:] == pytest.approx(expected.tolist(), rel=1e-9)
 
 
 def test_without_controls_it_is_the_pooled_effect():
@@ -115,8 +115,8 @@ def test_without_controls_it_is_the_pooled_effect():
     records = records_frame(frame.assign(condition="rewrite", source="fabricated", status="ok").to_dict("records"))
     alone, pooled = recall_penalty(frame).iloc[0], pooled_effect(records)
     expected = (pooled.effect, pooled.lo, pooled.hi)
-    assert [100 * alone[name] for name in ("estimate", "lo", "hi")] == pytest.approx(expected, rel=1e-9)
-    assert (alone["n_records"], alone["n_questions"], alone["n_models"]) == (480, 80, 2)
+    assert [100 * alone[name] for name in ("coef", "lo", "hi")] == pytest.approx(expected, rel=1e-9)
+    assert (alone["n"], alone["n_questions"], alone["n_models"]) == (480, 80, 2)
 
 
 def test_row_order_does_not_matter():
@@ -126,36 +126,42 @@ def test_row_order_does_not_matter():
 
 @pytest.mark.parametrize("voices", [("clinical", "cultural"), ("clinical", "a", "b", "c", "d")])
 def test_two_and_five_voices(voices):
-    assert recall_penalty(made(voices=voices))["n_records"].iloc[0] == 160 * len(voices)
+    assert recall_penalty(made(voices=voices))["n"].iloc[0] == 160 * len(voices)
 
 
 def test_rows_without_a_recall_and_single_rows_are_left_out():
     frame = made(10, models=("a",))
     frame.loc[[0, 1, 3], "recall"] = None
-    assert recall_penalty(frame)["n_records"].tolist() == [26] * 3
+    assert recall_penalty(frame)["n"].tolist() == [26] * 3
 
 
 def test_n_0():
     found = recall_penalty(made().iloc[:0])
-    assert found["note"].tolist() == ["n = 0"] * 3 and found["estimate"].isna().all()
+    assert found["note"].tolist() == ["n = 0"] * 3 and found["coef"].isna().all()
 
 
 def test_one_cluster():
     found = recall_penalty(made(1))
-    assert found["note"].tolist() == ["n = 1: interval undefined"] * 3
-    assert found["estimate"].notna().all() and found[["lo", "hi", "p"]].isna().all(axis=None)
+    assert found["note"].tolist() == ["undefined: all rows are of one question"] * 3
+    assert found[["coef", "lo", "hi", "p"]].isna().all(axis=None)
 
 
 def test_a_constant_recall_is_undefined_and_the_penalty_alone_is_not():
     found = recall_penalty(made().assign(recall=0.84))
-    assert found["estimate"].notna().tolist() == [True, False, False]
-    assert set(found["note"][1:]) == {"undefined: the terms do not vary separately within questions"}
+    assert found["coef"].notna().tolist() == [True, True, False] and found["coef"][0] == found["coef"][1]
+    assert found["note"].tolist() == ["", "", "undefined: the covariate is constant"]
 
 
-def test_constant_answers_have_no_p():
+def test_a_recall_that_only_tells_the_voices_apart_is_collinear():
+    frame = made()
+    found = recall_penalty(frame.assign(recall=0.9 - 0.1 * frame["marked"]))
+    assert found["note"].tolist() == ["", *["undefined: the covariates are collinear"] * 2]
+
+
+def test_constant_answers_are_undefined():
     found = recall_penalty(made().assign(correct=True))
-    assert found["estimate"].tolist() == pytest.approx([0, 0, 0], abs=1e-12)
-    assert found["p"].isna().all()
+    assert found[["coef", "p"]].isna().all(axis=None)
+    assert set(found["note"]) == {"undefined: the outcome is constant"}
 
 
 def test_errors():

@@ -10,6 +10,11 @@ from nsh.printed import numbers, published
 from nsh.recomputed import recompute
 
 
+def no_encoder(records):
+    """In the place of DSS, where there is no sentence encoder."""
+    raise EngineError("no encoder here")
+
+
 def test_without_released_files_the_pattern_counts_give_tables_3_and_4():
     sources = recompute(None, resamples=20)
     assert sources["aggregate"] == {} and "nsh data pull" in sources["left out"][0]
@@ -28,13 +33,21 @@ def test_a_folder_without_result_files_is_as_none(tmp_path):
     assert any("aggregate files are not here" in reason for reason in sources["left out"])
 
 
+def test_a_folder_with_answers_under_b1_only_takes_the_others_from_the_counts(monkeypatch, tmp_path):
+    """Twelve fabricated questions under B1: their accuracies; B3 from the counts, as facts Table 6 prints it."""
+    from test_one_letter import fabricate_released
+
+    monkeypatch.setattr(recomputed, "dss", no_encoder)
+    fabricate_released(tmp_path)
+    own = recompute(tmp_path, resamples=20)["released"]
+    assert own["facts_table3_b1"].at["Llama-3.1-8B-Instruct", "omr_clinical"] == 3 / 12
+    assert own["facts_table6_b3"].at["Llama-3.1-8B-Instruct", "omr_clinical"] == pytest.approx(0.723)
+
+
 def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
     from test_one_letter import fabricate_released
 
-    def fails(records):
-        raise EngineError("no encoder here")
-
-    monkeypatch.setattr(recomputed, "dss", fails)
+    monkeypatch.setattr(recomputed, "dss", no_encoder)
     fabricate_released(tmp_path)
     sources = recompute(tmp_path, resamples=20)
     assert "DSS: no encoder here." in sources["left out"]
@@ -61,7 +74,7 @@ def test_properties_of_made_cases():
 def full(released):
     """The sources from all released files, DSS left out."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(recomputed, "dss", lambda records: (_ for _ in ()).throw(EngineError("left out")))
+    patch.setattr(recomputed, "dss", no_encoder)
     yield recompute(released, resamples=100)
     patch.undo()
 

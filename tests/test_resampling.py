@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from nsh.errors import ParameterError
-from nsh.resampling import interval, percentiles, resampled_sums, resamples_of, with_interval
+from nsh.resampling import percentiles, resampled_sums, resamples_of, with_interval
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -49,26 +49,25 @@ def test_no_resample_is_refused():
         resamples_of(3, 0, 0)
 
 
-def test_interval_equals_a_plain_loop_over_the_same_resamples():
+def test_percentiles_equal_a_plain_loop_over_the_same_resamples():
     values = np.random.default_rng(1).normal(size=40)
     weights = resamples_of(40, 500, 2)
     means = [
         np.mean([value for value, count in zip(values, row, strict=True) for _ in range(int(count))]) for row in weights
     ]
-    assert interval(values, weights) == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=1e-12)
+    assert percentiles(weights @ values / 40) == pytest.approx(np.percentile(means, [2.5, 97.5]).tolist(), abs=1e-12)
 
 
-def test_interval_is_scipys_within_monte_carlo_error():
+def test_percentiles_are_scipys_within_monte_carlo_error():
     values = np.random.default_rng(3).normal(size=200)
     how = {"method": "percentile", "n_resamples": 20000, "rng": np.random.default_rng(4)}
     expected = stats.bootstrap((values,), np.mean, **how).confidence_interval
-    found = interval(values, resamples_of(200, 20000, 0))
+    found = percentiles(resamples_of(200, 20000, 0) @ values / 200)
     assert found == pytest.approx(tuple(expected), abs=0.05 * np.std(values) / np.sqrt(200) * 4)
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_fewer_than_two_questions_have_no_interval(n):
-    assert all(map(isnan, interval(np.ones(n), resamples_of(n, 9, 0))))
     assert all(isnan(with_interval("x", 1.0, np.ones(9), n)[f"x_{end}"]) for end in ("lo", "hi"))
 
 
