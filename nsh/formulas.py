@@ -16,6 +16,7 @@ from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
 from nsh.errors import DataError, ParameterError
 from nsh.mcnemar import mcnemar_corrected, mcnemar_exact
+from nsh.models import ModelSpec, known
 from nsh.printed import half_unit, key_columns, number, published
 
 MOST_DISCORDANT = 3000  # searched by discordant_from_p
@@ -49,11 +50,26 @@ def discordant_from_p(p: float, difference: float) -> float:
     return float(reachable[np.abs(reachable - p).argmin()])
 
 
+def models(paper: str) -> list[ModelSpec]:
+    """The models of a paper."""
+    return [model for model in known().values() if paper in model.papers]
+
+
+def sizes(paper: str) -> list[float]:
+    """Billions of parameters of a paper's models, where their names state them."""
+    return [model.parameters for model in models(paper) if model.parameters is not None]
+
+
+def families(paper: str) -> set[str]:
+    """The families of a paper's models."""
+    return {model.family for model in models(paper)}
+
+
 FUNCTIONS: dict[str, Callable] = {
     function.__name__: function
     for function in (
         *(min, max, sum, abs, round, len, zip, sorted, range, any, all, sqrt),
-        *(grim, mcnemar_exact, mcnemar_corrected, mcnemar_from_kappa, discordant_from_p),
+        *(models, sizes, families, grim, mcnemar_exact, mcnemar_corrected, mcnemar_from_kappa, discordant_from_p),
     )
 } | {"mean": fmean, "count": lambda truths: sum(map(bool, truths))}
 

@@ -44,7 +44,8 @@ def code_lines(path: Path) -> int:
 
 
 def test_nsh_stays_thin():
-    assert sum(map(code_lines, MODULES)) < 4000
+    """The measures, audits and ledger of three papers take some 1,900 lines; reading, running and showing, 3,400."""
+    assert sum(map(code_lines, MODULES)) < 5300
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
