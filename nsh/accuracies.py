@@ -1,28 +1,20 @@
 """Accuracy per voice with Wilson intervals (option match rate, OMR, in ``facts``)."""
 
 from collections.abc import Iterator
-from math import nan, sqrt
-from statistics import NormalDist
+from math import nan
 
 import pandas as pd
+from scipy import stats
 
 from nsh.errors import DataError, ParameterError
 from nsh.matrix import check_records, order_voices, tidy
 from nsh.records import STATUSES
 
-Z_95 = NormalDist().inv_cdf(0.975)
 OVERALL = "overall"
 SHARES = [status for status in STATUSES if status != "pattern"]
 KEY = {"model": None, "condition": None, "voice": None}
-COLUMNS = KEY | {
-    "n": "int64",
-    "n_correct": "int64",
-    "accuracy": "float64",
-    "lo": "float64",
-    "hi": "float64",
-    "n_unparsed": "Int64",
-    "note": None,
-}
+NUMBERS = dict.fromkeys(("accuracy", "lo", "hi"), "float64")
+COLUMNS = KEY | {"n": "int64", "n_correct": "int64", **NUMBERS, "n_unparsed": "Int64", "note": None}
 
 
 def accuracy(records: pd.DataFrame) -> pd.DataFrame:
@@ -119,24 +111,16 @@ def _parts(records: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
 def _summary(rows: pd.DataFrame) -> dict:
     """Counts, proportion and interval of some records."""
     n, n_correct = len(rows), int(rows["correct"].sum())
-    lo, hi = wilson(n_correct, n)
-    unknown = bool((rows["status"] == "pattern").any())
-    return {
-        "n": n,
-        "n_correct": n_correct,
-        "accuracy": n_correct / n if n else nan,
-        "lo": lo,
-        "hi": hi,
-        "n_unparsed": pd.NA if unknown else int((rows["status"] != "ok").sum()),
-        "note": "n = 0" if not n else "n_unparsed unknown: pattern counts do not hold it" * unknown,
-    }
+    row = {"n": n, "n_correct": n_correct} | dict(
+        zip(NUMBERS, (n_correct / (n or nan), *wilson(n_correct, n)), strict=True)
+    )
+    if (rows["status"] == "pattern").any():
+        return row | {"note": "n_unparsed unknown: pattern counts do not hold it"}
+    return row | {"n_unparsed": (rows["status"] != "ok").sum(), "note": "" if n else "n = 0"}
 
 
 def wilson(n_correct: int, n: int) -> tuple[float, float]:
-    """95% Wilson score interval of a proportion.
-
-    With p = n_correct / n and z = 1.96: centre (p + z²/2n) / (1 + z²/n), half-width
-    z √(p(1 − p)/n + z²/4n²) / (1 + z²/n).
+    """95% Wilson score interval of a proportion, as SciPy computes it.
 
     Parameters
     ----------
@@ -166,8 +150,5 @@ def wilson(n_correct: int, n: int) -> tuple[float, float]:
         raise ParameterError(f"n_correct = {n_correct} of n = {n}: a count between 0 and n is expected")
     if n == 0:
         return nan, nan
-    p, z2 = n_correct / n, Z_95**2 / n
-    centre, half = p + z2 / 2, sqrt(z2 * p * (1 - p) + z2**2 / 4)
-    lo = 0.0 if n_correct == 0 else (centre - half) / (1 + z2)
-    hi = 1.0 if n_correct == n else (centre + half) / (1 + z2)
-    return lo, hi
+    lo, hi = stats.binomtest(n_correct, n).proportion_ci(method="wilson")
+    return float(lo), float(hi)

@@ -4,15 +4,15 @@ They cover every model and condition, also those whose answers are not among the
 """
 
 from collections.abc import Sequence
-from math import isnan
+from math import nan
 from pathlib import Path
 
 import pandas as pd
 
-from nsh.case_fields import text, wrong
+from nsh.case_fields import number, text, wrong
 from nsh.case_files import read_file
 from nsh.declared import read_data
-from nsh.printed import number, published
+from nsh.printed import published
 from nsh.released import MODELS
 
 
@@ -98,17 +98,15 @@ def _numbers(files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
     for file in files:
         for where, row in read_file(file):
             found = rows.setdefault(_model("Model", row, where), {})
-            found |= {name: _number(row[heads[name]], where, heads[name]) for name in columns if heads[name] in row}
-            lacking = [heads[name] for name in columns if name not in found]
+            found |= {name: _number(heads[name], row[heads[name]], where) for name in columns if heads[name] in row}
+            lacking = [heads[name] for name in columns if found.get(name) is None]
             if lacking and file == files[-1]:
                 raise wrong(where, lacking[0], "a number", None)
     order = sorted(rows, key=lambda model: [*MODELS.values(), model].index(model))
     return pd.DataFrame([rows[model] for model in order], pd.Index(order, name="model"), columns)
 
 
-def _number(cell: str, where: str, head: str) -> float:
+def _number(head: str, cell: str, where: str) -> float | None:
     """The number that a cell begins with: an interval or a mark may follow it."""
-    first = [*cell.split(), ""][0]
-    if isnan(found := number(first)) and first != "NaN":
-        raise wrong(where, head, "a number", cell)
-    return found
+    first = cell.strip().partition(" ")[0].rstrip("%")
+    return nan if first == "NaN" else number(head, first, where)

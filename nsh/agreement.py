@@ -1,15 +1,17 @@
 """Agreement between voices, pair by pair: McNemar's test of correctness and Cohen's kappa."""
 
+from collections.abc import Iterator, Sequence
 from math import nan
 
 import numpy as np
 import pandas as pd
 
 from nsh.errors import ParameterError
-from nsh.matrix import check_records, tidy, voice_matrices
-from nsh.mcnemar import mcnemar_corrected, mcnemar_exact, note_on
+from nsh.matrix import VoiceMatrix, tidy, voice_matrices
+from nsh.mcnemar import discordance_note, mcnemar_corrected, mcnemar_exact
 
-PAIR = {"model": None, "condition": None, "voice_a": None, "voice_b": None, "n": "int64"}
+KEY = ["model", "condition"]
+PAIR = dict.fromkeys([*KEY, "voice_a", "voice_b"]) | {"n": "int64"}
 MCNEMAR_COLUMNS = PAIR | {"b": "int64", "c": "int64", "n_discordant": "int64", "note": None}
 KAPPA_COLUMNS = PAIR | {"kappa": "float64", "agreement": "float64", "note": None}
 
@@ -58,34 +60,32 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
     socioeconomic, cultural: b = 132, c = 92, p = 0.0092
     """
     rows = []
-    for matrix in voice_matrices(records, reference=reference):
-        for voice_a, voice_b in matrix.pairs():
-            first, second = matrix.pair(voice_a, voice_b).T
-            b, c = int((first > second).sum()), int((first < second).sum())
-            pair = {"model": matrix.model, "condition": matrix.condition, "voice_a": voice_a, "voice_b": voice_b}
-            rows.append(
-                {**pair, "n": len(first), "b": b, "c": c, "n_discordant": b + c, "note": note_on(len(first), b, c)}
-            )
+    for pair, codes in _pairs(voice_matrices(records, reference=reference)):
+        n, b, c = len(codes), int((codes[:, 0] > codes[:, 1]).sum()), int((codes[:, 0] < codes[:, 1]).sum())
+        rows.append({**pair, "n": n, "b": b, "c": c, "n_discordant": b + c, "note": discordance_note(n, b, c)})
     frame = tidy(rows, MCNEMAR_COLUMNS)
-    _add_p_values(frame, reference)
+    tested, against = frame["n"] > 0, frame["voice_a"] == reference
+    for name, test in (("p_exact", mcnemar_exact), ("p_chi2", mcnemar_corrected)):
+        frame[name] = np.where(tested, test(frame["b"].to_numpy(), frame["c"].to_numpy()), nan)
+    for name, member, keys in (
+        ("model", tested, KEY),
+        ("all", tested, KEY[1:]),
+        ("reference", tested & against, KEY[1:]),
+    ):
+        number = member.groupby([frame[key] for key in keys], observed=True).transform("sum")
+        frame[f"p_bonferroni_{name}"] = (frame["p_chi2"] * number).clip(upper=1).where(member)
     for suffix in ("", "_model", "_all", "_reference"):
         p = frame[f"p_bonferroni{suffix}" if suffix else "p_chi2"]
         frame[f"significant{suffix}"] = (p < alpha).astype("boolean").mask(p.isna())
-    return frame[[name for name in frame.columns if name != "note"] + ["note"]]
+    return frame.assign(note=frame.pop("note"))
 
 
-def _add_p_values(frame: pd.DataFrame, reference: str) -> None:
-    """Add both p-values and their Bonferroni corrections to a frame of discordant counts."""
-    b, c = frame["b"].to_numpy(), frame["c"].to_numpy()
-    tested = frame["n"] > 0
-    frame["p_exact"] = np.where(tested, mcnemar_exact(b, c), nan)
-    frame["p_chi2"] = np.where(tested, mcnemar_corrected(b, c), nan)
-    against = frame["voice_a"] == reference
-    families = {"model": (tested, ["model", "condition"]), "all": (tested, ["condition"])}
-    families["reference"] = (tested & against, ["condition"])
-    for name, (member, keys) in families.items():
-        number = member.groupby([frame[key] for key in keys], observed=True).transform("sum")
-        frame[f"p_bonferroni_{name}"] = (frame["p_chi2"] * number).clip(upper=1).where(member)
+def _pairs(matrices: Sequence[VoiceMatrix]) -> Iterator[tuple[dict[str, str], np.ndarray]]:
+    """Every pair of voices of every model and condition: its key and the codes of the cases with a record in both."""
+    for matrix in matrices:
+        for a, b in matrix.pairs():
+            key = {"model": matrix.model, "condition": matrix.condition, "voice_a": a, "voice_b": b}
+            yield key, matrix.pair(a, b)
 
 
 def kappa(records: pd.DataFrame, on: str = "letter", reference: str = "clinical") -> pd.DataFrame:
@@ -127,18 +127,15 @@ def kappa(records: pd.DataFrame, on: str = "letter", reference: str = "clinical"
     """
     if on not in ("letter", "correct"):
         raise ParameterError(f"on = {on!r}: 'letter' or 'correct' is expected")
-    check_records(records, needs=(on, "status"))
+    matrices = voice_matrices(records, on, reference, needs=("status",))
     counted = records.loc[records["status"] == "pattern", ["model", "condition"]]
     letterless = set(counted.itertuples(index=False, name=None)) if on == "letter" else set()
     rows = []
-    for matrix in voice_matrices(records, value=on, reference=reference):
-        for voice_a, voice_b in matrix.pairs():
-            labels = matrix.pair(voice_a, voice_b)
-            pair = {"model": matrix.model, "condition": matrix.condition, "voice_a": voice_a, "voice_b": voice_b}
-            if (matrix.model, matrix.condition) in letterless:
-                rows.append({**pair, "n": 0, "note": "undefined: pattern counts hold no letters"})
-            else:
-                rows.append({**pair, **_kappa(labels, int((labels == 0).sum()) if on == "letter" else 0)})
+    for pair, labels in _pairs(matrices):
+        if (pair["model"], pair["condition"]) in letterless:
+            rows.append({**pair, "n": 0, "note": "undefined: pattern counts hold no letters"})
+        else:
+            rows.append({**pair, **_kappa(labels, int((labels == 0).sum()) if on == "letter" else 0)})
     return tidy(rows, KAPPA_COLUMNS)
 
 

@@ -3,64 +3,32 @@
 Nothing is judged: a text states an age, a measured value (`nsh.quantities`) or a templated negative, and the narrative
 does or does not. A rule that misses a paraphrase in the narrative counts too much as invented, one that misses it in
 the intermediate too little; the papers print no rule.
+
+Two ages are told apart: the "explicit numeric age" of a retelling (`voices` Table 1, §6; `nsh.retellings`) stands in
+digits, since the paper sets it against one in words; an age that a narrative "does not give" (§8) stands there neither
+in digits nor in words, since a rewrite that puts "fifty-three" into digits invents nothing.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from math import nan
 from typing import Any
 
 import pandas as pd
 
 from nsh.accuracies import wilson
-from nsh.errors import DataError
-from nsh.matrix import KEY, tidy
-from nsh.quantities import TERMS, Measurement, ages, measurements, unstated
+from nsh.case_fields import wrong
+from nsh.matrix import KEY, check_columns, tidy
+from nsh.quantities import TERMS, ages, measurements, unstated
 from nsh.runner import Outcome
 
-ROWS = {"words": "int64", "compression": "float64", "invented_age": "float64", "age_off": "float64"}
-ROWS |= {"n_values": "int64", "n_invented": "int64", "n_original": "Int64", "n_negatives": "int64"}
+ROWS = dict.fromkeys(("words", "n_values", "n_invented", "n_negatives"), "int64") | {"n_original": "Int64"}
+ROWS |= dict.fromkeys(("compression", "invented_age", "age_off"), "float64") | {"age_approximate": "bool"}
 CENTRES = [("years off", "age_off", "median"), ("compression", "compression", "median"), ("words", "words", "mean")]
 SUMMARY = {"measure": None, "n": "int64", "value": "float64", "lo": "float64", "hi": "float64", "note": None}
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
-    """What an intermediate states that its narrative does not.
-
-    Attributes
-    ----------
-    words : int
-        Words of the intermediate, divided at white space.
-    compression : float
-        Its words over those of the narrative; nan where the narrative has none.
-    invented_age : float or None
-        The first numeric age of the intermediate, in years, if it is none of the narrative's, in digits or words. An
-        age that the narrative only hints at ("in her late forties") is not given.
-    age_off : float or None
-        Years between the invented age and the first of the original vignette.
-    n_values : int
-        Different measured values in the intermediate.
-    invented : tuple of Measurement
-        Those that the narrative does not state.
-    n_original : int or None
-        Invented values that the original vignette states; None without one.
-    negatives : tuple of str
-        Templated negatives ("no known drug allergies") whose topic the narrative does not touch, by name.
-    """
-
-    words: int
-    compression: float
-    invented_age: float | None
-    age_off: float | None
-    n_values: int
-    invented: tuple[Measurement, ...]
-    n_original: int | None
-    negatives: tuple[str, ...]
-
-
-def audit(narrative: str, intermediate: str, original: str | None = None) -> Audit:
+def audit(narrative: str, intermediate: str, original: str | None = None) -> dict[str, Any]:
     """Compare an intermediate with the narrative that it was made from.
 
     Parameters
@@ -72,7 +40,15 @@ def audit(narrative: str, intermediate: str, original: str | None = None) -> Aud
 
     Returns
     -------
-    Audit
+    dict
+        `words` of the intermediate (divided at white space); `compression`, these over the words of the narrative.
+        `invented_age`: its first numeric age, in years, if it is none of the narrative's, in digits or words. An age
+        that the narrative hints at ("in her late forties") is to be kept as given: a number put for it is invented,
+        and `age_approximate` says that it lies in the hinted range. `age_off`: years between the invented age and the
+        first of the original. `n_values` different measured values; `invented`, those that the narrative does not
+        state, `n_invented` of them, of which the original states `n_original` (None without one). `negatives`: names
+        of the templated negatives ("no known drug allergies") whose topic the narrative does not touch, `n_negatives`
+        of them. A ratio or age that does not exist is nan.
 
     References
     ----------
@@ -81,26 +57,21 @@ def audit(narrative: str, intermediate: str, original: str | None = None) -> Aud
     Examples
     --------
     >>> found = audit("My pulse was 88.", "A 45-year-old with pulse 88/min and BP 120/80.", "A 53-year-old, BP 120/80.")
-    >>> found.invented_age, found.age_off, [value.value for value in found.invented], found.n_original
-    (45.0, 8.0, ['120/80'], 1)
+    >>> [found[name] for name in ("invented_age", "age_off", "n_invented", "n_original")]
+    [45.0, 8.0, 1, 1]
     """
     texts = (narrative, intermediate, original or "")
     given, stated, true = ([age.low for age in ages(text) if not age.approximate] for text in texts)
-    age = stated[0] if stated and stated[0] not in given else None
-    invented = tuple(unstated(intermediate, narrative))
-    recalled = set(invented) - set(unstated(intermediate, original or ""))
-    rules = TERMS["templated_negatives"].items()
+    age = stated[0] if stated and stated[0] not in given else nan
+    invented, rules = unstated(intermediate, narrative), TERMS["templated_negatives"].items()
+    negatives = [n for n, r in rules if _says(intermediate, r["template"]) and not _says(narrative, r["topic"])]
     words, whole = len(intermediate.split()), len(narrative.split())
-    return Audit(
-        words=words,
-        compression=words / whole if whole else nan,
-        invented_age=age,
-        age_off=abs(age - true[0]) if age is not None and true else None,
-        n_values=len(set(measurements(intermediate))),
-        invented=invented,
-        n_original=None if original is None else len(recalled),
-        negatives=tuple(n for n, r in rules if _says(intermediate, r["template"]) and not _says(narrative, r["topic"])),
-    )
+    found = {"words": words, "compression": words / whole if whole else nan, "invented_age": age}
+    found |= {"age_approximate": any(hint.low <= age <= hint.high for hint in ages(narrative))}
+    found |= {"age_off": abs(age - next(iter(true), nan)), "n_values": len({*measurements(intermediate)})}
+    found |= {"invented": invented, "n_invented": len(invented), "negatives": negatives, "n_negatives": len(negatives)}
+    recalled = None if original is None else len({*invented} - {*unstated(intermediate, original)})
+    return found | {"n_original": recalled}
 
 
 def _says(text: str, pattern: str) -> bool:
@@ -109,7 +80,34 @@ def _says(text: str, pattern: str) -> bool:
 
 
 def intermediates(outcomes: Iterable[Outcome], model: str) -> Iterator[dict[str, Any]]:
-    """Rows for `audit_frame` of a run's outcomes: the intermediate is the first completion of each."""
+    """Rows for `audit_frame` of a run's outcomes.
+
+    Parameters
+    ----------
+    outcomes : iterable of Outcome
+        Under a condition that makes an intermediate: the first completion of each.
+    model : str
+        Whose run it is.
+
+    Yields
+    ------
+    dict
+        `model`, `condition`, `case`, `voice`, `narrative`, `intermediate` and `original` (or None).
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from nsh.cases import Case
+    >>> from nsh.engines import ScriptedEngine
+    >>> from nsh.runner import jobs, run
+    >>> from nsh.store import Store
+    >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"cultural": "My knee burns."})
+    >>> store = Store(mkdtemp())
+    >>> outcomes, _ = run(jobs([case], "rewrite"), ScriptedEngine(reply=lambda call: "Knee pain."), store)
+    >>> store.close()
+    >>> [row["intermediate"] for row in intermediates(outcomes, "scripted")]
+    ['Knee pain.']
+    """
     for outcome in outcomes:
         case, voice = outcome.job.case, outcome.job.voice
         row = {"model": model, "condition": outcome.job.condition, "case": case.id, "voice": voice}
@@ -128,9 +126,7 @@ def audit_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row each: `model`, `condition`, `case`, `voice`; `words`, `compression` (ratio), `invented_age` and
-        `age_off` (years; missing where no age is invented, or the original's is unknown), `n_values`, `n_original`,
-        as in `Audit`; `n_invented` values and `n_negatives`.
+        One row each: `model`, `condition`, `case`, `voice`, and the numbers that `audit` gives, by its names.
 
     Raises
     ------
@@ -146,10 +142,9 @@ def audit_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     made = []
     for number, row in enumerate(rows, start=1):
         if lacking := [name for name in (*KEY, "narrative", "intermediate") if row.get(name) is None]:
-            raise DataError(f"row {number}, field {lacking[0]!r}: expected a value; found none")
+            raise wrong(f"row {number}", lacking[0], "a value", None)
         found = audit(row["narrative"], row["intermediate"], row.get("original"))
-        counts = {"n_invented": len(found.invented), "n_negatives": len(found.negatives)}
-        made.append({name: row[name] for name in KEY} | asdict(found) | counts)
+        made.append({name: row[name] for name in KEY} | found)
     return tidy(made, dict.fromkeys(KEY) | ROWS)
 
 
@@ -167,9 +162,15 @@ def audit_summary(frame: pd.DataFrame, by: Sequence[str] = ("condition", "voice"
     -------
     DataFrame
         Per group one row per `measure`: the shares (proportions, with `lo` and `hi`, 95% Wilson) of `n` intermediates
-        with an "invented age", an "invented value", an "invention" (either) and a "templated negative"; the share of
-        `n` invented values that the original states ("invented value in the original"); the medians "years off" (of
-        `n` invented ages) and "compression"; the mean number of "words". `note` is "n = 0" where `value` is undefined.
+        with an "invented age", with one "put for an approximate age", an "invented value", an "invention" (age or
+        value) and a "templated negative"; the share of `n` invented values that the original states ("invented value
+        in the original"); the medians "years off" (of `n` invented ages) and "compression"; the mean number of
+        "words". `note` is "n = 0" where `value` is undefined.
+
+    Raises
+    ------
+    DataError
+        A column is missing.
 
     References
     ----------
@@ -182,11 +183,15 @@ def audit_summary(frame: pd.DataFrame, by: Sequence[str] = ("condition", "voice"
     >>> table.set_index("measure")["value"].loc[["invented age", "invented value"]].tolist()
     [0.0, 1.0]
     """
+    check_columns(frame, (*by, *ROWS), "audits")
     rows = []
     for key, group in frame.groupby(list(by), sort=False, observed=True):
         age, value = group["invented_age"].notna(), group["n_invented"] > 0
         flags = {"invented age": age, "invented value": value, "invention": age | value}
-        flags |= {"templated negative": group["n_negatives"] > 0}
+        flags |= {
+            "put for an approximate age": group["age_approximate"],
+            "templated negative": group["n_negatives"] > 0,
+        }
         counts = {name: (has.sum(), len(has)) for name, has in flags.items()}
         known = group.dropna(subset="n_original")
         counts["invented value in the original"] = known["n_original"].sum(), known["n_invented"].sum()

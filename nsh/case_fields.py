@@ -5,9 +5,10 @@
 
 import ast
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
-from math import isfinite
+from math import inf, isfinite, nan
 from typing import Any
 
 from nsh.errors import DataError
@@ -47,8 +48,41 @@ def text(field: str, value: Any, where: str) -> str:
 
 def identifier(field: str, value: Any, where: str) -> str:
     """Return an id as text: "007" stays as it is, a whole number is accepted."""
-    number = isinstance(value, int) and not isinstance(value, bool)
-    return text(field, str(value) if number else value, where).strip()
+    return text(field, str(value) if type(value) is int else value, where).strip()
+
+
+def number(
+    field: str, value: Any, where: str, low: float = -inf, high: float = inf, whole: bool = False
+) -> float | None:
+    """Return a number given as such or as text; None where nothing is given (None or blank text).
+
+    Parameters
+    ----------
+    low, high : float
+        The least and the greatest that is allowed.
+    whole : bool
+        Whether it must be a whole number.
+
+    Raises
+    ------
+    DataError
+        If the value is no finite number in decimal digits, or another one than is allowed.
+
+    Examples
+    --------
+    >>> number("recall", "0.5", "here, row 1", 0, 1), number("n_added", 2, "here, row 1", whole=True)
+    (0.5, 2.0)
+    >>> number("recall", " ", "here, row 1") is None
+    True
+    """
+    written = "" if value is None else str(value).strip()
+    if not written:
+        return None
+    found = float(written) if re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", written) else nan
+    if not (low <= found <= high and isfinite(found)) or (whole and found % 1):
+        bounds = f" from {low:g} to {high:g}" if high < inf else f" of at least {low:g}" if low > -inf else ""
+        raise wrong(where, field, f"a {'whole ' * whole}number{bounds}", value)
+    return found
 
 
 def options(field: str, value: Any, where: str) -> dict[str, str]:

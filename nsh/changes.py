@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from nsh.errors import DataError, ParameterError
-from nsh.matrix import NO_RECORD, VoiceMatrix, tidy, voice_matrices
+from nsh.errors import ParameterError
+from nsh.matrix import NO_RECORD, VoiceMatrix, check_columns, tidy, voice_matrices
 from nsh.resampling import resampled_sums, with_interval
 
 MEASURES = ("gap_reduction", "delta_accuracy", "delta_marked", "recovered", "broken")
@@ -33,7 +33,7 @@ def changes(
     reference : str
         The unmarked voice; all other voices of the records are marked.
     resamples, seed : int
-        Bootstrap resamples of questions, and their seed.
+        Bootstrap resamples of questions, and their seed; with 0 the intervals are missing.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def changes(
     Raises
     ------
     ParameterError
-        No record is of the baseline or in the reference voice, or ``resamples`` is below 1.
+        No record is of the baseline or in the reference voice, or ``resamples`` is negative.
     DataError
         The records lack a column, or a case occurs twice in one voice.
 
@@ -148,9 +148,7 @@ def models_beyond_zero(frame: pd.DataFrame, measure: str) -> BeyondZero:
     Raises
     ------
     DataError
-        A model occurs twice.
-    ParameterError
-        The frame has no interval of that measure.
+        A model occurs twice, or the frame has no interval of that measure.
 
     References
     ----------
@@ -163,11 +161,6 @@ def models_beyond_zero(frame: pd.DataFrame, measure: str) -> BeyondZero:
     >>> models_beyond_zero(anchoring(from_patterns(["B1"])), "gap")
     BeyondZero(above=7, below=0, n=7)
     """
-    if f"{measure}_lo" not in frame:
-        known = [name.removesuffix("_lo") for name in frame if name.endswith("_lo")]
-        raise ParameterError(f"measure {measure!r} has no interval here; {', '.join(known)} have")
-    if frame["model"].duplicated().any():
-        twice = frame.loc[frame["model"].duplicated(), "model"].iloc[0]
-        raise DataError(f"model {twice!r} occurs twice; rows of one condition are expected")
+    check_columns(frame, [f"{measure}_lo", f"{measure}_hi"], "rows of one condition", once=["model"])
     lo, hi = frame[f"{measure}_lo"], frame[f"{measure}_hi"]
     return BeyondZero(int((lo > 0).sum()), int((hi < 0).sum()), int(lo.notna().sum()))

@@ -165,6 +165,7 @@ def _studies(
 @app.command("ledger", epilog=FOR)
 def show_ledger(
     paper: Annotated[str | None, typer.Option(help="Rows of one paper: voices, facts or sdoh.")] = None,
+    status: Annotated[str | None, typer.Option(help="Rows of one status, such as differs.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Every row as an object, for programs.")] = False,
     overrides: Overrides = None,
 ) -> None:
@@ -178,15 +179,20 @@ def show_ledger(
     from nsh.params import for_page
 
     values = for_page(page, _values(None, overrides, page.parameters))
-    from nsh.ledger import ledger
+    from nsh.ledger import STATUSES, ledger
+    from nsh.ledger_text import ledger_lines
     from nsh.recomputed import recompute
     from nsh.released import released_dir
 
-    typer.echo("Computing; the first time with the released answers takes some minutes.", err=True)
-    rows = ledger(recompute(released_dir(values["released"]), values["resamples"], values["seed"]))
-    rows = rows[rows["paper"] == paper] if paper else rows
+    if status not in (None, *STATUSES):
+        raise ParameterError(f"--status {status}: one of {', '.join(STATUSES)} is expected")
+    sources = recompute(released_dir(values["released"]), values["resamples"], values["seed"])
+    for reason in sources["left out"]:
+        typer.echo(reason, err=True)
+    rows = ledger(sources)
+    for column, chosen in {"paper": paper, "status": status}.items():
+        rows = rows[rows[column] == chosen] if chosen else rows
     if as_json:
         typer.echo(rows.to_json(orient="records", indent=1, force_ascii=False))
     else:
-        typer.echo(rows[["status", "id", "printed", "ours"]].to_string(index=False, na_rep="", max_colwidth=70))
-        typer.echo(rows["status"].value_counts().to_string())
+        typer.echo(f"{ledger_lines(rows)}\n\n{rows['status'].value_counts().to_string()}")

@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from nsh.cases import Case
-from nsh.errors import DataError, ParameterError
-from nsh.matrix import order_voices
+from nsh.errors import ParameterError
+from nsh.matrix import check_columns, order_voices
 from nsh.question_types import question_type
 from nsh.retellings import per_case
-
-AUDIT = ["case", "voice", "judge", "n_relevant"]
 
 
 def covariates(
@@ -63,13 +61,13 @@ def covariates(
     """
     texts = per_case(cases)
     voices = order_voices(texts["voice"].unique(), reference)
-    if reference not in voices:
+    if cases and reference not in voices:
         raise ParameterError(f"reference voice {reference!r} is in no case; the cases hold {', '.join(voices)}")
     is_reference = texts["voice"] == reference
     marked = texts[~is_reference].assign(without_age=~texts["numeric_age"])
     frame = marked.groupby("case").agg({"words": "mean", "without_age": "sum", "question_verbatim": "all"})
     frame["person"] = texts[is_reference].set_index("case")["person"]
-    frame["question_type"] = pd.Series({case.id: question_type(case.question) for case in cases})
+    frame["question_type"] = pd.Series({case.id: question_type(case.question) for case in cases}, dtype=object)
     frame["split"] = pd.Series(split, dtype=object)
     supersets = marked.pivot(index="case", columns="voice", values="superset")[list(voices[1:])]
     frame = frame.join(supersets.add_prefix("superset_"))
@@ -78,11 +76,7 @@ def covariates(
 
 def _additions(audit: pd.DataFrame, marked: Sequence[str]) -> pd.DataFrame:
     """Relevant additions per case: a column per judge and marked voice, and one per judge with their sum."""
-    if absent := [name for name in AUDIT if name not in audit.columns]:
-        raise DataError(f"the audit lacks the column {absent[0]!r}; it has: {', '.join(map(str, audit.columns))}")
-    if (twice := audit.duplicated(AUDIT[:3])).any():
-        found = ", ".join(map(str, audit.loc[twice, AUDIT[:3]].iloc[0]))
-        raise DataError(f"the audit holds {found} twice; one row per case, voice and judge is expected")
+    check_columns(audit, ["n_relevant"], "rows of the audit", once=["case", "voice", "judge"])
     counts = audit.pivot(index="case", columns=["judge", "voice"], values="n_relevant")
     columns = {}
     for judge in sorted(audit["judge"].unique()):

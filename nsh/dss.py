@@ -1,4 +1,7 @@
-"""Diagnostic stability score (DSS): how alike the full responses to the voices of one question are."""
+"""Decision Stability Score (DSS): how alike the full responses to the voices of one question are.
+
+`facts` names it so in its abstract; §3.4, which defines it, says "Diagnostic Stability Score".
+"""
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -30,8 +33,9 @@ def dss(records: pd.DataFrame, encode: Encoder = minilm, answer_only: bool = Fal
     encode : callable
         From m texts to unit vectors, shape (m, d). Every distinct text of the records is encoded once.
     answer_only : bool
-        Whether the run behind the records stopped replies once their letter was settled: DSS is defined on full
-        responses, so records other than released ones are then refused.
+        Whether the run behind the records stopped replies once their letter was settled, which the records do not
+        show: pages pass ``study.values["answer_only"]``. DSS is defined on full responses, so records other than
+        released ones are then refused.
 
     Returns
     -------
@@ -61,23 +65,21 @@ def dss(records: pd.DataFrame, encode: Encoder = minilm, answer_only: bool = Fal
     """
     matrices = voice_matrices(records, value="text", reference=None, needs=("source",))
     if answer_only and (records["source"] != "released").any():
-        raise ParameterError(
-            "DSS is defined on full responses, and these replies were stopped at their letter: run with answer_only off"
-        )
+        raise ParameterError("DSS takes full responses, and these stopped at their letter: run with answer_only off")
     texts = list(pd.factorize(records["text"])[1])  # in the order of their codes
     encoded = np.asarray(encode(texts), dtype=float) if texts else np.empty((0, 1))
     vectors = np.vstack([np.full(encoded.shape[1], nan), encoded])  # in place 0, as in the codes: no response
     letters = set(LETTERS.casefold())  # an answer is a letter, punctuation aside
     letter_only = np.array([False, *(fold(text) in letters for text in texts)])
     empty = np.array([False, *(not text.strip() for text in texts)])
-    frames = [tidy([], SCORES)]
+    frames = []
     for matrix in matrices:
         codes = matrix.codes.clip(0)
         columns = {"model": matrix.model, "condition": matrix.condition, "case": matrix.cases}
         columns |= {"n": (codes > 0).sum(axis=1), "dss": _mean_cosine(vectors[codes])}
         columns |= {"letter_only": letter_only[codes].all(axis=1), "empty": empty[codes].all(axis=1)}
         frames.append(pd.DataFrame(columns))
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+    return pd.concat(frames, ignore_index=True) if frames else tidy([], SCORES)
 
 
 def dss_summary(scores: pd.DataFrame) -> pd.DataFrame:

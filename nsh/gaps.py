@@ -7,21 +7,9 @@ from nsh.errors import ParameterError
 from nsh.matrix import VoiceMatrix, tidy, voice_matrices
 from nsh.resampling import resampled_sums, with_interval
 
-COLUMNS = {
-    "model": None,
-    "condition": None,
-    "n": "int64",
-    "gap": "float64",
-    "gap_lo": "float64",
-    "gap_hi": "float64",
-    "nag": "float64",
-    "nag_lo": "float64",
-    "nag_hi": "float64",
-    "worst_voice": None,
-    "null_mean": "float64",
-    "null_p95": "float64",
-    "note": None,
-}
+BOUNDED = {f"{name}{end}": "float64" for name in ("gap", "nag") for end in ("", "_lo", "_hi")}
+NULL = {"null_mean": "float64", "null_p95": "float64"}
+COLUMNS = {"model": None, "condition": None, "n": "int64", **BOUNDED, "worst_voice": None, **NULL, "note": None}
 
 
 def anchoring(
@@ -44,7 +32,8 @@ def anchoring(
     reference : str
         The unmarked voice; all other voices of the records are marked.
     resamples, permutations : int
-        Bootstrap resamples of questions, and permutations for the null (as many unless given).
+        Bootstrap resamples of questions, and permutations for the null (as many unless given); with 0 the intervals,
+        or the null, are missing.
     seed : int
         The draws depend on the seed and on the numbers of questions and voices alone, so a number depends neither on
         the order of the rows nor on the other models.
@@ -59,7 +48,7 @@ def anchoring(
     Raises
     ------
     ParameterError
-        ``resamples`` or ``permutations`` is below 1, or no record is in the reference voice.
+        ``resamples`` or ``permutations`` is negative, or no record is in the reference voice.
     DataError
         The records lack a column, or a case occurs twice in one voice.
 
@@ -75,9 +64,9 @@ def anchoring(
     gap 0.1310, NAG 0.1510, worst voice cultural
     """
     permutations = resamples if permutations is None else permutations
-    for name, number in (("resamples", resamples), ("permutations", permutations)):
-        if number < 1:
-            raise ParameterError(f"{name} = {number}: a whole number of at least 1 is expected")
+    if min(resamples, permutations) < 0:
+        given = f"resamples = {resamples}, permutations = {permutations}"
+        raise ParameterError(f"{given}: whole numbers of at least 0 are expected")
     matrices = voice_matrices(records, reference=reference)
     answers = [matrix.complete() for matrix in matrices]
     rows = [
@@ -89,9 +78,7 @@ def anchoring(
 
 def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray, permutations: int, seed: int) -> dict:
     """Numbers and note of one model and condition, from its answers and their sums over voices in every resample."""
-    (n, k), notes = values.shape, []
-    if matrix.n_incomplete:
-        notes.append(f"{matrix.n_incomplete} cases without every voice left out")
+    (n, k), notes = values.shape, matrix.left_out()
     if n == 0 or k < 2:
         notes.insert(0, "n = 0" if n == 0 else "undefined: no marked voice")
         return {"n": n, "worst_voice": None, "note": "; ".join(notes)}
@@ -103,8 +90,10 @@ def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray, permutat
         notes.append("n = 1: intervals undefined")
     if (values == values[:, :1]).all():
         notes.append("no question's answers differ between voices")
-    null = _nag(permuted_means(values, permutations, np.random.default_rng([seed, n, k])))
-    row = {"n": n, "worst_voice": lowest[0], "null_mean": null.mean(), "null_p95": np.percentile(null, 95)}
+    row = {"n": n, "worst_voice": lowest[0]}
+    if permutations:
+        null = _nag(permuted_means(values, permutations, np.random.default_rng([seed, n, k])))
+        row |= {"null_mean": null.mean(), "null_p95": np.percentile(null, 95)}
     for name, measure in (("gap", _gap), ("nag", _nag)):
         row |= with_interval(name, measure(correct / n), measure(sums / n), n)
     return row | {"note": "; ".join(notes)}

@@ -15,7 +15,8 @@ import pandas as pd
 
 from nsh.comparison import compare_printed
 from nsh.conditions import CONDITIONS
-from nsh.formulas import Unavailable, Value, evaluate
+from nsh.formulas import Unavailable, evaluate
+from nsh.ledger_text import arithmetic
 from nsh.printed import key_columns, published, published_tables
 
 STATUSES = {
@@ -27,6 +28,7 @@ STATUSES = {
     "earlier run of the same model": "computed from an earlier released run of a model of the same name",
     "recomputed on other models": "the same quantity on the seven released models, where the paper has others",
     "needs generation": "needs a run that this build does not have; the command is given",
+    "needs released data": "needs released files that are not on this machine; nsh data pull fetches them",
     "not derivable": "cannot be had from what is published or released; the reason is given",
 }  # a row with several checks has the first of these that any of them gives
 JUDGED = {
@@ -36,6 +38,7 @@ JUDGED = {
 }
 SHOWN = {"other models": "recomputed on other models", "earlier run": "earlier run of the same model"}
 SAID = {"generation": "needs generation", "none": "not derivable"}
+LACKING = "needs released data"
 COLUMNS = ["id", "paper", "where", "label", "printed", "ours", "status", "how"]
 
 # "released" and "aggregate": name of the file -> frame by row and column, or series by id
@@ -56,7 +59,7 @@ class Row(NamedTuple):
     neighbours: Mapping[str, str]
 
 
-class Outcome(NamedTuple):
+class Verdict(NamedTuple):
     """What one check says of a row."""
 
     status: str
@@ -64,7 +67,9 @@ class Outcome(NamedTuple):
     how: str
 
 
-NO_DATA = Outcome("not derivable", None, "the released files are not on this machine: `nsh data pull`")
+def papers() -> list[str]:
+    """The short names of the papers, in the order of the ledger."""
+    return list(dict.fromkeys(_read("tables")["paper"]))
 
 
 def ledger_rows() -> list[Row]:
@@ -125,8 +130,9 @@ def ledger(sources: Sources) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row per printed number or claim: `id`, `paper`, `where`, `label`, `printed` (text), `ours` (number, missing
-        where we have none), `status` (of `STATUSES`) and `how` (a line per check: arithmetic, command or reason).
+        One row per printed number or claim: `id`, `paper`, `where`, `label`, `printed` (text; for a claim what the
+        arithmetic gives if it holds, such as "yes" or "7 of 7"), `ours` (number, missing where we have none; 1 for
+        "yes"), `status` (of `STATUSES`) and `how` (lines: note and arithmetic of each check, command or reason).
 
     Raises
     ------
@@ -142,35 +148,35 @@ def ledger(sources: Sources) -> pd.DataFrame:
     checks = {rows: part.to_dict("records") for rows, part in _read("checks").groupby("rows")}
     lines = []
     for row in ledger_rows():
-        found = [_check(row, check, sources) for check in checks.get(f"{row.file}/{row.column}", ())]
-        known = sorted(filter(None, found), key=lambda outcome: list(STATUSES).index(outcome.status)) or [NO_DATA]
-        computed = [outcome for outcome in known if outcome.status not in SAID.values()] or known[:1]
-        how = "\n".join(dict.fromkeys(outcome.how for outcome in computed if outcome.how))
-        lines.append([*row[:5], known[0].ours, known[0].status, how])
+        found = [_check(row, check, sources) for check in checks.get(f"{row.file}/{row.column}") or checks[row.id]]
+        found.sort(key=lambda verdict: list(STATUSES).index(verdict.status))
+        told = [verdict for verdict in found if verdict.ours is not None] or found[:1]
+        how = "\n".join(dict.fromkeys(verdict.how for verdict in told if verdict.how))
+        lines.append([*row[:5], found[0].ours, found[0].status, how])
     return pd.DataFrame(lines, columns=COLUMNS).astype({"ours": float})
 
 
-def _check(row: Row, check: Mapping[str, str], sources: Sources) -> Outcome | None:
-    """What one check says of a row; None where it needs a number of ours that is not here."""
+def _check(row: Row, check: Mapping[str, str], sources: Sources) -> Verdict:
+    """What one check says of a row."""
     basis, formula = check["basis"], check["formula"]
     if basis in SAID:
         lacking = sorted(set(re.findall(r"condition[ =](\w+)", check["note"])) - set(CONDITIONS))
         later = f"; conditions that this version does not have yet: {', '.join(lacking)}" * bool(lacking)
-        return Outcome(SAID[basis], None, check["note"] + later)
+        return Verdict(SAID[basis], None, check["note"] + later)
     own = sources.get("aggregate" if basis == "aggregate" else "released", {})
     try:
         if formula:
             found = evaluate(formula, row.neighbours, lambda *name: _ours(own, *name))
-            value, slack, how = found.value, found.slack, _arithmetic(formula, found)
+            value, slack, how = found.value, found.slack, arithmetic(formula, found, row.printed)
         else:
             value, slack, how = _ours(own, row.file, row.column, *row.keys), 0.0, ""
-    except Unavailable:
-        return None
+    except Unavailable as lacking:
+        return Verdict(LACKING, None, str(lacking))
     how = "\n".join(filter(None, [check["note"], how]))
     if basis in SHOWN:
-        return Outcome(SHOWN[basis], value, how)
+        return Verdict(SHOWN[basis], value, how)
     agrees, disagrees = JUDGED[basis]
-    return Outcome(agrees if compare_printed(value, row.printed, slack) else disagrees, value, how)
+    return Verdict(agrees if compare_printed(value, row.printed, slack) else disagrees, value, how)
 
 
 def _ours(own: Mapping[str, Any], file: str, column: str, *keys: str) -> float:
@@ -188,15 +194,5 @@ def _ours(own: Mapping[str, Any], file: str, column: str, *keys: str) -> float:
     elif frame is not None and column in frame and (key := keys if len(keys) > 1 else keys[0]) in frame.index:
         found = frame.at[key, column]
     if found is None or pd.isna(found):
-        raise Unavailable(f"{file}/{column}")
+        raise Unavailable(f"no value of ours for {'/'.join((file, column, *keys))}")
     return float(found)
-
-
-def _arithmetic(formula: str, found: Value) -> str:
-    """A formula with its value and the numbers that it reads, those of one column together."""
-    columns: dict[str, list[str]] = {}
-    for name, text in found.read.items():
-        *column, keys = name.split("/", 2) if name.count("/") > 1 else (name, "")
-        columns.setdefault("/".join(column), []).append(f"{keys} {text}".strip())
-    read = "; ".join(f"{column}: {', '.join(texts)}" for column, texts in columns.items())
-    return f"{formula} = {found.value:.6g}" + f"   [{read}]" * bool(read)

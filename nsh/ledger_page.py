@@ -7,14 +7,13 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nsh.comparison import compare_printed
-from nsh.drawing import GRAY, rows_of, styled
-from nsh.ledger import STATUSES
-from nsh.printed import decimals
+from nsh.drawing import rows_of, styled
+from nsh.ledger import STATUSES, papers
+from nsh.ledger_text import ledger_lines, shown_number
 from nsh.tables import NO_MATH, Block, callout, table
 
-PAPERS = ("voices", "facts", "sdoh")
 NUMBER = ' class="num"'
+SHADES = ("#3B4A6B", "#8C6BB1", "#B8B8B8")  # of the papers; the voices have other colors
 HEADS = ("quantity or claim", "printed", "ours", "status")
 
 
@@ -39,7 +38,7 @@ def ledger_counts(rows: pd.DataFrame) -> pd.DataFrame:
     {'voices': 1, 'facts': 1, 'sdoh': 0}
     """
     present = [status for status in STATUSES if status in set(rows["status"])]
-    counts = pd.crosstab(rows["status"], rows["paper"]).reindex(index=present, columns=list(PAPERS), fill_value=0)
+    counts = pd.crosstab(rows["status"], rows["paper"]).reindex(index=present, columns=papers(), fill_value=0)
     return counts.rename_axis(columns=None)
 
 
@@ -69,7 +68,7 @@ def ledger_table(rows: pd.DataFrame, caption: str, filters: bool = True) -> Bloc
     html = (
         f'<div class="nsh-ledger{" nsh-filtered" * filters}">{box}<table class="nsh-table">{inside}</table></div></div>'
     )
-    return Block(html, shown[["id", "printed", "ours", "status"]].to_string(index=False))
+    return Block(html, ledger_lines(rows))
 
 
 def _row(row: Any, folded: bool) -> str:
@@ -78,7 +77,8 @@ def _row(row: Any, folded: bool) -> str:
     cells = f'<th scope="row">{escape(row.label)} {place}</th>'
     cells += "".join(f"<td{NUMBER}>{escape(text)}</td>" for text in (row.printed, row.ours))
     cells += f"<td>{escape(row.status)}</td>"
-    how = f"<details{' open' * (not folded)}><summary>how</summary>{escape(row.how)}</details>" if row.how else ""
+    told = f'<summary>how<span class="visually-hidden">: {escape(row.label)}</span></summary>{escape(row.how)}'
+    how = f"<details{' open' * (not folded)}>{told}</details>" if row.how else ""
     below = f'<tr class="nsh-how"><td colspan="{len(HEADS)}">{how}</td></tr>' if how else ""
     return f'<tbody data-paper="{escape(row.paper)}" data-status="{escape(row.status)}"><tr>{cells}</tr>{below}</tbody>'
 
@@ -95,30 +95,6 @@ def left_out(sources: Mapping[str, Any]) -> Block:
     return callout(" ".join(["Left out in this build:", *reasons]) if reasons else "All released data were used.")
 
 
-def shown_number(ours: float, printed: str) -> str:
-    """Our number with the decimals of the printed one where it rounds to it, else with up to two more.
-
-    Examples
-    --------
-    >>> shown_number(0.15123, "0.151"), shown_number(0.1528, "0.151"), shown_number(41.6, "50.7")
-    ('0.151', '0.1528', '41.6')
-    >>> shown_number(0.0, "yes"), shown_number(2.1e-07, "<0.000001")
-    ('no', '2.1e-07')
-    """
-    if pd.isna(ours):
-        return "–"
-    if printed in ("yes", "no"):
-        return "yes" if ours else "no"
-    if printed.startswith("<"):
-        return f"{ours:.1e}"
-    places = decimals(printed)
-    if compare_printed(ours, printed):
-        return f"{ours:z.{places}f}"
-    whole, _, rest = f"{ours:z.{places + 2}f}".partition(".")
-    rest = rest[:places] + rest[places:].rstrip("0")
-    return f"{whole}.{rest}" if rest else whole
-
-
 @styled
 def status_bars(counts: pd.DataFrame) -> Figure:
     """Draw how many rows of each paper have which status.
@@ -130,13 +106,13 @@ def status_bars(counts: pd.DataFrame) -> Figure:
     """
     figure, axes = rows_of([str(status) for status in counts.index], 0.32)
     left = pd.Series(0, index=counts.index)
-    for paper, shade in zip(PAPERS, ("#0072B2", "#D55E00", GRAY), strict=False):
+    for paper, shade in zip(counts, SHADES, strict=True):
         axes.barh(range(len(counts)), counts[paper], left=left, height=0.7, color=shade, label=paper)
         left = left + counts[paper]
     axes.set(xlabel="rows of the ledger")
     axes.legend(loc="lower right")
     told = "; ".join(
-        f"{status}: " + ", ".join(f"{paper} {row[paper]}" for paper in PAPERS) for status, row in counts.iterrows()
+        f"{status}: " + ", ".join(f"{paper} {row[paper]}" for paper in counts) for status, row in counts.iterrows()
     )
     figure.set_label(f"Rows of the ledger by status and paper. {told}.")
     return figure

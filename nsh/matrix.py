@@ -50,10 +50,10 @@ class VoiceMatrix:
         """Every pair of voices, those with the reference voice first."""
         return list(combinations(self.voices, 2))
 
-    @property
-    def n_incomplete(self) -> int:
-        """Number of cases that lack a record in at least one voice."""
-        return int((self.codes == NO_RECORD).any(axis=1).sum())
+    def left_out(self) -> list[str]:
+        """The note on the cases that lack a record in at least one voice, if there are any."""
+        n = int((self.codes == NO_RECORD).any(axis=1).sum())
+        return [f"{n} cases without every voice left out"] * (n > 0)
 
 
 def voice_matrices(
@@ -92,10 +92,8 @@ def voice_matrices(
     >>> first.model, first.voices, first.codes.shape
     ('Llama-3.1-8B-Instruct', ('clinical', 'socioeconomic', 'cultural'), (1000, 3))
     """
-    keys, names = _checked_keys(records, (value, *needs))
+    keys, names = check_records(records, (value, *needs), reference)
     voices = order_voices(names["voice"], reference)
-    if len(records) and reference is not None and reference not in voices:
-        raise ParameterError(f"reference voice {reference!r} is in no record; the records hold {', '.join(voices)}")
     # Missing letters get factorize's -1, so adding 1 makes 0 the code of "no letter".
     codes = records["correct"].astype(int) if value == "correct" else pd.factorize(records[value])[0] + 1
     column = pd.Index(voices).get_indexer(names["voice"])[keys["voice"]]
@@ -126,40 +124,81 @@ def order_voices(names: Iterable[str], reference: str | None = None) -> tuple[st
     return tuple(sorted(set(names), key=lambda name: (name != reference, place.get(name, len(place)), name)))
 
 
-def check_records(records: pd.DataFrame, needs: Sequence[str] = ("correct",)) -> None:
+def check_columns(frame: pd.DataFrame, names: Iterable[str], what: str, once: Sequence[str] = ()) -> None:
+    """Refuse a frame that lacks a column, or holds a key twice.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    names : iterable of str
+        Columns that it must have, besides those of ``once``.
+    what : str
+        What its rows are, in the plural, as the message calls them.
+    once : sequence of str
+        Columns whose values, taken together, no two rows may share.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or two rows have the same key; the first is named.
+
+    Examples
+    --------
+    >>> check_columns(pd.DataFrame({"case": ["1", "1"]}), [], "ratings", once=["case"])
+    Traceback (most recent call last):
+    nsh.errors.DataError: 1 ratings occur twice, the first is case '1'; one per case is expected
+    """
+    if absent := [name for name in (*once, *names) if name not in frame]:
+        raise DataError(f"{what} lack the column {absent[0]!r}; they have: {', '.join(map(str, frame.columns))}")
+    if once and (twice := frame.duplicated(list(once))).any():
+        first = f"{int(twice.sum())} {what} occur twice, the first is {_name(frame, once, twice)}"
+        raise DataError(f"{first}; one per {', '.join(once)} is expected")
+
+
+def one_condition(records: pd.DataFrame, reference: str, needs: Sequence[str] = ()) -> tuple[str, ...]:
+    """Voices of records of one condition, the reference first; refuses several, and what `check_records` refuses."""
+    _, names = check_records(records, ("correct", *needs), reference)
+    if len(held := names["condition"]) > 1:
+        raise ParameterError(f"records of {len(held)} conditions ({', '.join(held)}): give those of one")
+    return order_voices([reference, *names["voice"]], reference)
+
+
+def check_records(
+    records: pd.DataFrame, needs: Sequence[str] = ("correct",), reference: str | None = None
+) -> tuple[pd.DataFrame, dict[str, pd.Index]]:
     """Refuse records that a paired statistic would silently misread.
+
+    Returns
+    -------
+    (DataFrame, dict)
+        The keys as numbers, and by column the sorted names that these stand for.
 
     Raises
     ------
     DataError
         A column is missing, a key is empty, a case occurs twice in one voice, or ``correct`` is not boolean.
+    ParameterError
+        A reference is given, and no record is in that voice.
     """
-    _checked_keys(records, needs)
-
-
-def _checked_keys(records: pd.DataFrame, needs: Sequence[str]) -> tuple[pd.DataFrame, dict[str, pd.Index]]:
-    """The keys of records that pass `check_records` as numbers, and the sorted names that these numbers stand for."""
-    absent = [name for name in (*KEY, *needs) if name not in records.columns]
-    if absent:
-        raise DataError(f"records lack the column {absent[0]!r}; they have: {', '.join(map(str, records.columns))}")
+    check_columns(records, needs, "records", once=KEY)
     found = {name: pd.factorize(records[name], sort=True) for name in KEY}
     keys = pd.DataFrame({name: numbers for name, (numbers, _) in found.items()})
+    names = {name: pd.Index(values) for name, (_, values) in found.items()}
     if (empty := (keys < 0).any(axis=1)).any():
-        raise DataError(f"record {_name(records, empty)} has an empty key; all of {KEY} must be set")
-    if (twice := keys.duplicated()).any():
-        raise DataError(
-            f"{int(twice.sum())} records occur twice, the first is {_name(records, twice)}; "
-            "one record per model, condition, case and voice is expected"
-        )
+        raise DataError(f"record {_name(records, KEY, empty)} has an empty key; all of {KEY} must be set")
     if "correct" in needs and not (known := records["correct"].isin([True, False])).all():
         bad = records.loc[~known, "correct"].iloc[0]
-        raise DataError(f"record {_name(records, ~known)} has correct = {bad!r}; True or False is expected")
-    return keys, {name: pd.Index(names) for name, (_, names) in found.items()}
+        raise DataError(f"record {_name(records, KEY, ~known)} has correct = {bad!r}; True or False is expected")
+    if len(records) and reference is not None and reference not in names["voice"]:
+        voices = ", ".join(order_voices(names["voice"]))
+        raise ParameterError(f"reference voice {reference!r} is in no record; the records hold {voices}")
+    return keys, names
 
 
-def _name(records: pd.DataFrame, chosen: pd.Series) -> str:
-    """The keys of the first chosen record, spelt out."""
-    return ", ".join(f"{name} {value!r}" for name, value in records.loc[chosen.to_numpy(), list(KEY)].iloc[0].items())
+def _name(frame: pd.DataFrame, keys: Sequence[str], chosen: pd.Series) -> str:
+    """The keys of the first chosen row, spelt out."""
+    first = frame.loc[chosen.to_numpy(), list(keys)].head(1).to_dict("records")[0]
+    return ", ".join(f"{name} {value!r}" for name, value in first.items())
 
 
 def tidy(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> pd.DataFrame:

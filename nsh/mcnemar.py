@@ -35,7 +35,7 @@ def mcnemar_corrected(b: ArrayLike, c: ArrayLike) -> np.ndarray:
     return stats.chi2.sf(np.where(total > 0, (np.abs(np.subtract(b, c)) - 1) ** 2 / np.maximum(total, 1), 0), 1)
 
 
-def note_on(n: int, b: int, c: int) -> str:
+def discordance_note(n: int, b: int, c: int) -> str:
     """What a reader must know about a test's p-values."""
     if n == 0:
         return "n = 0"
@@ -110,6 +110,6 @@ def mcnemar_between(first: pd.DataFrame, second: pd.DataFrame) -> PairedTest:
     n, b = len(paired), int((paired["first"] & ~paired["second"]).sum())
     c = int((~paired["first"] & paired["second"]).sum())
     left_out = sum(map(len, answers)) - 2 * n
-    notes = note_on(n, b, c), f"{left_out} answers of one set left out" * bool(left_out)
+    notes = discordance_note(n, b, c), f"{left_out} answers of one set left out" * bool(left_out)
     p = (float(test(b, c)) if n else nan for test in (mcnemar_exact, mcnemar_corrected))
     return PairedTest(n, b, c, *p, "; ".join(filter(None, notes)))

@@ -1,7 +1,7 @@
 """The three papers' measures side by side on the same records, and whether they rank methods or models the same."""
 
 from itertools import combinations
-from math import isnan
+from math import isnan, nan
 
 import pandas as pd
 from scipy import stats
@@ -59,8 +59,8 @@ def measures(records: pd.DataFrame, scores: pd.DataFrame | None = None, referenc
     >>> print(f"gap {first.gap:.3f}, NAG {first.nag:.3f}, NSE {first.nse:.3f}, kappa {first.kappa_correct:.3f}")
     gap 0.131, NAG 0.151, NSE 0.380, kappa 0.412
     """
-    table = case_outcomes(records, resamples=1)[[*KEYS, "n", "accuracy", "nse", "cc", "note"]]
-    table = table.merge(anchoring(records, reference, 1)[[*KEYS, "gap", "nag"]], on=KEYS)
+    table = case_outcomes(records, resamples=0)[[*KEYS, "n", "accuracy", "nse", "cc", "note"]]
+    table = table.merge(anchoring(records, reference, resamples=0)[[*KEYS, "gap", "nag"]], on=KEYS)
     for on in ("letter", "correct"):
         pairs = kappa(records, on, reference).query("voice_a == @reference").groupby(KEYS)["kappa"]
         table = table.merge(pairs.agg(lambda values: values.mean(skipna=False)).rename(f"kappa_{on}"), "left", on=KEYS)
@@ -111,12 +111,8 @@ def rank_agreement(table: pd.DataFrame, across: str = "condition") -> pd.DataFra
     for within, group in table.groupby(KEYS[KEYS[0] == across], sort=False):
         for a, b in combinations([name for name in WORSE if name in table], 2):
             pairs = group[[a, b]].dropna().round(12)  # equal numbers are ties, however they were summed
-            row = {"within": within, "measure_a": a, "measure_b": b, "n": len(pairs)}
-            if len(pairs) < 3:
-                rows.append(row | {"note": f"n = {len(pairs)}: undefined for fewer than three"})
-            elif (pairs.nunique() == 1).any():
-                rows.append(row | {"note": "undefined: one measure is the same for all"})
-            else:
-                rho = WORSE[a] * WORSE[b] * stats.spearmanr(pairs[a], pairs[b]).statistic
-                rows.append(row | {"rho": rho, "note": ""})
+            note = f"n = {len(pairs)}: undefined for fewer than three" * (len(pairs) < 3)
+            note = note or "undefined: one measure is the same for all" * bool((pairs.nunique() == 1).any())
+            rho = nan if note else WORSE[a] * WORSE[b] * stats.spearmanr(pairs[a], pairs[b]).statistic
+            rows.append((within, a, b, len(pairs), rho, note))
     return tidy(rows, RANKS)

@@ -18,8 +18,10 @@ def medqa_split(cases: Sequence[Case], test_file: str | Path) -> pd.Series:
     ----------
     cases : sequence of Case
     test_file : str or pathlib.Path
-        The test split, one object a line. Its `question` holds the vignette; where the options follow it, they begin
-        on a new line with "A) " and are cut off.
+        The 1,273 test questions of MedQA-USMLE, one object a line, from the data set GBaker/MedQA-USMLE-4-options on
+        the Hugging Face hub (its test file) or the original distribution, github.com/jind11/MedQA; both unchecked.
+        Its `question` holds the vignette; where the options follow it, they begin on a new line with "A) " and are
+        cut off.
 
     Returns
     -------

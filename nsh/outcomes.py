@@ -30,7 +30,7 @@ def case_outcomes(records: pd.DataFrame, resamples: int = 2000, seed: int = 0, i
     records : DataFrame
         One row per model, condition, case and voice.
     resamples, seed : int
-        Bootstrap resamples of cases, and their seed.
+        Bootstrap resamples of cases, and their seed; with 0 the intervals over cases are missing.
     invalid : {"differ", "agree"}
         Whether two answers without a letter count as equal, which ``sdoh`` does not say.
 
@@ -46,7 +46,7 @@ def case_outcomes(records: pd.DataFrame, resamples: int = 2000, seed: int = 0, i
     Raises
     ------
     ParameterError
-        ``invalid`` is neither "differ" nor "agree", or ``resamples`` is below 1.
+        ``invalid`` is neither "differ" nor "agree", or ``resamples`` is negative.
     DataError
         The records lack a column, or a case occurs twice in one voice.
 
@@ -90,9 +90,7 @@ def _outcomes(right: VoiceMatrix, letters: VoiceMatrix, invalid_agree: bool) -> 
 
 def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray) -> dict:
     """Numbers and note of one model and condition, from its cases and their sums in every resample."""
-    n, k, notes = len(values), len(matrix.voices), []
-    if matrix.n_incomplete:
-        notes.append(f"{matrix.n_incomplete} cases without every voice left out")
+    n, k, notes = len(values), len(matrix.voices), matrix.left_out()
     if n == 0:
         return {"n": 0, "note": "; ".join(["n = 0", *notes])}
     if n == 1:

@@ -1,7 +1,18 @@
-"""How many questions a study of voices needs: power to find a gap, simulated from the discordance of known answers."""
+"""How many questions a study of voices needs: power to find a gap, simulated from the discordance of known answers.
+
+A question's score is correct in the reference voice less the mean of correct in the marked voices; its mean is the gap.
+The questions at hand are given a wanted gap by mirroring: of those on the side that is too heavy (reference ahead, or
+behind) one and the same share, whatever their score, has all answers exchanged, right for wrong, which turns score g
+into −g. The share of discordant questions, and of each size, stays; at the observed gap nothing is moved. For two
+voices b + c is kept and b − c moved. A study is a multinomial draw of n questions. It finds the gap where
+(Σ score)² / Σ score² exceeds the chi-square with one degree of freedom: the interval of the gap, its variance taken
+about zero, excludes zero. For two voices this is McNemar's test without continuity correction. Every n and gap is drawn
+from the same seed.
+"""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from math import nan
 
 import numpy as np
@@ -32,116 +43,11 @@ class Plan:
     n: int | None
     gap: float
     power: float
-    note: str
+    note: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Planner:
-    """A population of questions from which studies are drawn; `planner` makes it.
-
-    A question's score is correct in the reference voice less the mean of correct in the marked voices, so the mean
-    score is the gap. With k voices its size is one of 0, 1/(k − 1), …, 1.
-
-    The population is given a wanted gap by mirroring: of the questions on the side that is too heavy (reference ahead,
-    or behind) one and the same share, whatever their size, has all answers exchanged, right for wrong, which turns
-    score g into −g. The share of discordant questions, and of each size, stays as observed, and at the observed gap
-    nothing is moved. For two voices b + c is kept and b − c moved.
-
-    A study of n questions is a multinomial draw. It finds the gap where (Σ score)² / Σ score² exceeds the chi-square
-    with one degree of freedom: the interval of the gap, its variance taken about zero, excludes zero. For two voices
-    this is McNemar's test without continuity correction. Every n and gap is drawn from the same seed.
-
-    Attributes
-    ----------
-    scores : array of float, shape (2k − 1,)
-        Values of a score, from −1 to 1; 0 where all voices are right or all are wrong.
-    shares : array of float, shape (2k − 1,)
-        Share of questions with each.
-    n_records : int
-        Questions, summed over models and conditions, that the shares come from.
-    alpha : float
-        Level of the two-sided test.
-    draws, seed : int
-        Simulated studies per power, and their seed.
-    """
-
-    scores: np.ndarray
-    shares: np.ndarray
-    n_records: int
-    alpha: float
-    draws: int
-    seed: int
-
-    @property
-    def gap(self) -> float:
-        """Observed gap (proportion)."""
-        return float(self.shares @ self.scores)
-
-    @property
-    def largest_gap(self) -> float:
-        """Gap if every discordant question favored the reference (proportion)."""
-        return round(float(self.shares @ np.abs(self.scores)), 12)
-
-    def power(self, n: int, gap: float) -> Plan:
-        """Share of studies of n questions that find a gap; undefined where the discordance cannot hold it.
-
-        Raises
-        ------
-        ParameterError
-            ``n`` is below 1, or ``gap`` is not between 0 and 1.
-        """
-        if not (n >= 1 and 0 <= gap <= 1):
-            raise ParameterError(f"n = {n}, gap = {gap}: n of at least 1 and a gap from 0 to 1 are expected")
-        if self.largest_gap == 0:
-            return Plan(n, gap, nan, "undefined: no discordant question" if self.n_records else "n = 0")
-        if gap > self.largest_gap:
-            return Plan(n, gap, nan, f"undefined: the discordance holds gaps up to {self.largest_gap:.4f}")
-        return Plan(n, gap, self._share_found(n, gap), "")
-
-    def sample_size(self, gap: float, power: float = 0.8) -> Plan:
-        """Fewest questions, by bisection up to 10,000,000, with which a study has a power.
-
-        Raises
-        ------
-        ParameterError
-            ``gap`` or ``power`` is not between 0 and 1.
-        """
-        _check_proportion("power", power)
-        most = self.power(MOST_QUESTIONS, gap)
-        if not most.power >= power:
-            return Plan(None, gap, most.power, most.note or f"undefined: more than {MOST_QUESTIONS:,} questions")
-        n = 1 + bisect_left(range(1, MOST_QUESTIONS), power, key=lambda n: self._share_found(n, gap))
-        return self.power(n, gap)
-
-    def minimum_detectable_gap(self, n: int, power: float = 0.8) -> Plan:
-        """Smallest gap, by bisection in steps of 0.0001, that a study of n questions finds with a power.
-
-        Raises
-        ------
-        ParameterError
-            ``n`` is below 1, or ``power`` is not between 0 and 1.
-        """
-        _check_proportion("power", power)
-        steps = range(int(self.largest_gap * STEPS) + 1)
-        most = self.power(n, steps[-1] / STEPS)
-        if not most.power >= power:
-            return Plan(n, nan, most.power, most.note or f"undefined: no gap up to {most.gap:.4f} has this power")
-        return self.power(n, bisect_left(steps, power, key=lambda step: self._share_found(n, step / STEPS)) / STEPS)
-
-    def _share_found(self, n: int, gap: float) -> float:
-        """Share of studies of n questions that find a gap which the discordance can hold."""
-        excess = (gap - self.gap) / 2
-        heavy = np.where(self.scores * excess < 0, self.shares, 0)
-        moved = heavy * min(1, abs(excess) / max(heavy @ np.abs(self.scores), np.finfo(float).tiny))
-        shifted = self.shares - moved + moved[::-1]
-        drawn = np.random.default_rng(self.seed).multinomial(n, shifted / shifted.sum(), size=self.draws)
-        return float(((drawn @ self.scores) ** 2 > stats.chi2.isf(self.alpha, 1) * (drawn @ self.scores**2)).mean())
-
-
-def planner(
-    records: pd.DataFrame, reference: str = "clinical", alpha: float = 0.05, draws: int = 20_000, seed: int = 0
-) -> Planner:
-    """Make a planner of the answers at hand; several models or conditions count as the mean of their distributions.
+def discordance(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
+    """How often the answers at hand differ between voices, and which way: the population that studies are drawn from.
 
     Parameters
     ----------
@@ -149,21 +55,17 @@ def planner(
         One row per model, condition, case and voice. Cases without every voice are left out.
     reference : str
         The unmarked voice; all others are marked.
-    alpha : float
-        Level of the two-sided test.
-    draws, seed : int
-        Simulated studies per power, and their seed. With 20,000 the standard error of a power of 0.8 is 0.003; the
-        sample sizes of different seeds have a standard deviation below 1%.
 
     Returns
     -------
-    Planner
-        Its methods ``power``, ``sample_size`` and ``minimum_detectable_gap`` give a `Plan`.
+    DataFrame
+        Indexed by ``score``, from -1 to 1: ``share`` of questions with that score (proportion, the mean over models and
+        conditions) and ``n``, their number over all of these. Empty where no case has every voice.
 
     Raises
     ------
     ParameterError
-        ``alpha`` is not between 0 and 1, ``draws`` is below 1, or no record is in the reference voice.
+        No record is in the reference voice.
     DataError
         The records lack a column, or a case occurs twice in one voice.
 
@@ -174,26 +76,141 @@ def planner(
     Examples
     --------
     >>> from nsh.patterns import from_patterns
-    >>> plans = planner(from_patterns(["B1"]))
-    >>> print(f"gap {plans.gap:.3f} of at most {plans.largest_gap:.3f}")
-    gap 0.087 of at most 0.254
-    >>> print(f"1,000 questions find {plans.minimum_detectable_gap(1000).gap:.3f}")
-    1,000 questions find 0.039
+    >>> known = discordance(from_patterns(["B1"]))
+    >>> known["n"].to_dict()
+    {-1.0: 323, -0.5: 522, 0.0: 4436, 0.5: 1048, 1.0: 671}
     """
-    _check_proportion("alpha", alpha)
-    if draws < 1:
-        raise ParameterError(f"draws = {draws}: a whole number of at least 1 is expected")
-    matrices = sorted(voice_matrices(records, reference=reference), key=lambda matrix: (matrix.condition, matrix.model))
-    marked = len(matrices[0].voices) - 1 if matrices else 0
-    complete = [codes for matrix in matrices if len(codes := matrix.complete())]
-    # Scores times the number of marked voices are whole numbers, counted here from −marked to marked.
-    counts = [np.bincount(marked + codes @ [marked, *[-1] * marked], minlength=2 * marked + 1) for codes in complete]
-    shares = sum((count / count.sum() for count in counts), np.zeros(2 * marked + 1)) / max(len(counts), 1)
-    scores = np.arange(-marked, marked + 1) / max(marked, 1)
-    return Planner(scores, shares, sum(map(len, complete)), alpha, draws, seed)
+    counts = {}
+    for matrix in voice_matrices(records, reference=reference):
+        marked = len(matrix.voices) - 1
+        scores = pd.Series(matrix.complete() @ [marked, *[-1] * marked], dtype=float)
+        if len(scores):
+            counts[matrix.condition, matrix.model] = (scores / max(marked, 1)).value_counts()
+    frame = pd.DataFrame(dict(sorted(counts.items()))).fillna(0).sort_index().rename_axis("score")
+    return pd.DataFrame({"share": (frame / frame.sum()).mean(axis=1), "n": frame.sum(axis=1).astype("int64")})
 
 
-def _check_proportion(name: str, value: float) -> None:
-    """Refuse what does not lie between 0 and 1, both excluded."""
-    if not 0 < value < 1:
-        raise ParameterError(f"{name} = {value}: a number above 0 and below 1 is expected")
+def power(known: pd.DataFrame, n: int, gap: float, alpha: float = 0.05, draws: int = 20_000, seed: int = 0) -> Plan:
+    """Share of studies of n questions that find a gap.
+
+    Parameters
+    ----------
+    known : DataFrame
+        As `discordance` gives it.
+    n : int
+        Questions, each answered in every voice.
+    gap : float
+        True gap (proportion).
+    alpha : float
+        Level of the two-sided test.
+    draws, seed : int
+        Simulated studies, and their seed. With 20,000 the standard error of a power of 0.8 is 0.003; the sample sizes
+        of different seeds have a standard deviation below 1%.
+
+    Returns
+    -------
+    Plan
+        Undefined where the discordance cannot hold the gap.
+
+    Raises
+    ------
+    ParameterError
+        ``n`` or ``draws`` is below 1, or ``gap`` or ``alpha`` is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> print(f"{power(discordance(from_patterns(['B1'])), n=500, gap=0.05).power:.2f}")
+    0.72
+    """
+    if not (n >= 1 and 0 <= gap <= 1 and 0 < alpha < 1 and draws >= 1):
+        given = f"n = {n}, gap = {gap}, alpha = {alpha}, draws = {draws}"
+        raise ParameterError(f"{given}: n and draws from 1, a gap from 0 to 1 and alpha between them are expected")
+    if (largest := _largest_gap(known)) == 0:
+        return Plan(n, gap, nan, "undefined: no discordant question" if len(known) else "n = 0")
+    if gap > largest:
+        return Plan(n, gap, nan, f"undefined: the discordance holds gaps up to {largest:.4f}")
+    scores, shares = known.index.to_numpy(), known["share"].to_numpy()
+    excess = (gap - shares @ scores) / 2
+    heavy = np.where(scores * excess < 0, shares, 0)
+    moved = heavy * min(1, abs(excess) / max(heavy @ np.abs(scores), np.finfo(float).tiny))
+    chances = np.concatenate([shares - moved, moved])
+    drawn = np.random.default_rng(seed).multinomial(n, chances / chances.sum(), size=draws)
+    scores = np.concatenate([scores, -scores])
+    found = (drawn @ scores) ** 2 > stats.chi2.isf(alpha, 1) * (drawn @ scores**2)
+    return Plan(n, gap, float(found.mean()))
+
+
+def sample_size(known: pd.DataFrame, gap: float, wanted: float = 0.8, **how: float) -> Plan:
+    """Fewest questions, by bisection up to 10,000,000, with which a study finds a gap with the wanted power.
+
+    Parameters
+    ----------
+    known, gap, **how
+        As for `power`.
+    wanted : float
+        Wanted power (proportion).
+
+    Returns
+    -------
+    Plan
+        ``n`` is None where no number of questions has the power.
+
+    Raises
+    ------
+    ParameterError
+        ``wanted`` is not between 0 and 1, or as `power`.
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> sample_size(discordance(from_patterns(["B1"])), gap=0.05).n
+    614
+    """
+    return _search(lambda n: power(known, n, gap, **how), range(1, MOST_QUESTIONS + 1), wanted, {"n": None})
+
+
+def minimum_detectable_gap(known: pd.DataFrame, n: int, wanted: float = 0.8, **how: float) -> Plan:
+    """Smallest gap, by bisection in steps of 0.0001, that a study of n questions finds with the wanted power.
+
+    Parameters
+    ----------
+    known, n, **how
+        As for `power`.
+    wanted : float
+        Wanted power (proportion).
+
+    Returns
+    -------
+    Plan
+        ``gap`` is nan where none has the power.
+
+    Raises
+    ------
+    ParameterError
+        ``wanted`` is not between 0 and 1, or as `power`.
+
+    Examples
+    --------
+    >>> from nsh.patterns import from_patterns
+    >>> print(f"{minimum_detectable_gap(discordance(from_patterns(['B1'])), n=1000).gap:.3f}")
+    0.040
+    """
+    steps = range(int(_largest_gap(known) * STEPS) + 1)
+    return _search(lambda step: power(known, n, step / STEPS, **how), steps, wanted, {"gap": nan})
+
+
+def _search(study: Callable[[int], Plan], places: range, wanted: float, missing: Mapping[str, float | None]) -> Plan:
+    """The first of the studies, ordered by power, that has the wanted one."""
+    if not 0 < wanted < 1:
+        raise ParameterError(f"wanted = {wanted}: a power above 0 and below 1 is expected")
+    most = study(places[-1])
+    if most.power >= wanted:
+        return study(places[bisect_left(places, wanted, key=lambda place: study(place).power)])
+    note = f"undefined: {most.n:,} questions and a gap of {most.gap:.4f} have a power of {most.power:.3f}"
+    return replace(most, note=most.note or note, **missing)
+
+
+def _largest_gap(known: pd.DataFrame) -> float:
+    """Gap if every discordant question favored the reference (proportion)."""
+    return round(float(known["share"] @ np.abs(known.index)), 12)

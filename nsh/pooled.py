@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import nan
 
-import numpy as np
 import pandas as pd
 from scipy import stats
 
-from nsh.errors import DataError, ParameterError
-from nsh.matrix import NO_RECORD, VoiceMatrix, voice_matrices
-
-SUMS = {"model": "object", "case": "object", "xy": "float64", "xx": "float64", "n_records": "int64"}
+from nsh.matrix import check_columns, one_condition
+from nsh.regression import regress
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +42,8 @@ class PooledEffect:
 def pooled_effect(records: pd.DataFrame, reference: str = "clinical") -> PooledEffect:
     """Coefficient of "marked voice" in a linear probability model with question-by-model fixed effects.
 
-    correct = effect · marked + fixed effect of (question, model) + error, standard error clustered by question. The
-    fixed effects are taken out by demeaning within question and model: with x the demeaned indicator, effect =
-    Σxy / Σx², and its variance is G / (G − 1) times the sum over the G questions of (Σx·residual)², over (Σx²)². The
-    effects are nested in the clusters and so do not count as parameters. The interval uses t with G − 1 degrees of
-    freedom.
+    correct = effect · marked + fixed effect of (question, model) + error, standard error clustered by question: the
+    one-term case of `nsh.regression.regress` within the model.
 
     Parameters
     ----------
@@ -82,42 +76,20 @@ def pooled_effect(records: pd.DataFrame, reference: str = "clinical") -> PooledE
     >>> round(pooled_effect(from_patterns(["B1"])).effect, 2)
     -8.73
     """
-    matrices = voice_matrices(records, reference=reference, needs=("source",))
-    matrices.sort(key=lambda matrix: (matrix.condition, matrix.model))
-    conditions = sorted({matrix.condition for matrix in matrices})
-    if len(conditions) > 1:
-        raise ParameterError(f"records of {len(conditions)} conditions ({', '.join(conditions)}): give those of one")
-    sums = pd.concat([pd.DataFrame(columns=SUMS).astype(SUMS), *map(_sums, matrices)])
-    used = sums[sums["xx"] > 0]
-    n_models, n_records = used["model"].nunique(), int(used["n_records"].sum())
-    notes = [f"{len(records) - n_records} answers without a counterpart left out"] * (n_records < len(records))
-    if used.empty:
-        return PooledEffect(nan, nan, nan, nan, 0, 0, 0, "; ".join(["n = 0", *notes]))
-    questions = used.groupby("case")[["xy", "xx"]].sum()
-    effect = questions["xy"].sum() / questions["xx"].sum()
-    scores = questions["xy"] - effect * questions["xx"]
-    n_questions = len(questions)
-    error = nan
-    if n_models > 1 and (records["source"] == "patterns").any():
-        n_questions = None
-        notes.append("interval undefined: pattern counts do not link questions across models")
-    elif n_questions == 1:
-        notes.append("n = 1: interval undefined")
-    else:
-        error = sqrt(n_questions / (n_questions - 1) * (scores**2).sum()) / questions["xx"].sum()
-    half = stats.t.ppf(0.975, (n_questions or nan) - 1) * error
-    points = (float(100 * value) for value in (effect, effect - half, effect + half, error))
-    return PooledEffect(*points, n_questions, n_models, n_records, "; ".join(notes))
-
-
-def _sums(matrix: VoiceMatrix) -> pd.DataFrame:
-    """Per question of one model: Σxy and Σx², x being the marked indicator less its mean over the voices present."""
-    present = matrix.codes != NO_RECORD
-    marked = np.arange(len(matrix.voices)) > 0
-    share = (present & marked).sum(axis=1) / present.sum(axis=1)
-    x = (marked - share[:, None]) * present
-    sums = {"xy": (x * matrix.codes).sum(axis=1), "xx": (x**2).sum(axis=1), "n_records": present.sum(axis=1)}
-    return pd.DataFrame({"model": matrix.model, "case": matrix.cases, **sums})
+    one_condition(records, reference, needs=("source",))
+    answers = records.assign(marked=records["voice"] != reference).sort_values(["model", "case", "voice"])
+    linked = answers.groupby(["model", "case"], observed=True)["marked"].transform("nunique") > 1
+    used = answers[linked].set_index("case")
+    n_questions, n_models = used.index.nunique(), used["model"].nunique()
+    found = regress(used, "correct", ["marked"], within="model").iloc[0]
+    points = [float(100 * found[name]) for name in ("coef", "lo", "hi", "se")]
+    notes = [found["note"]] * bool(found["note"])
+    if n_models > 1 and (used["source"] == "patterns").any():
+        points[1:], n_questions = [nan] * 3, None
+        notes = ["interval undefined: pattern counts do not link questions across models"]
+    if left_out := len(records) - len(used):
+        notes.append(f"{left_out} answers without a counterpart left out")
+    return PooledEffect(*points, n_questions, n_models, len(used), "; ".join(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +138,7 @@ def size_correlation(values: pd.Series, parameters: Mapping[str, float]) -> Corr
 
     References
     ----------
-    ``voices`` §5: r = 0.51 for accuracy, r = -0.06 (p = 0.85) for NAG, over 12 models.
+    ``voices`` §5 (accuracy and NAG).
 
     Examples
     --------
@@ -176,20 +148,15 @@ def size_correlation(values: pd.Series, parameters: Mapping[str, float]) -> Corr
     >>> round(found.r, 2), found.n
     (-0.68, 3)
     """
-    if not values.index.is_unique:
-        raise DataError(
-            f"model {values.index[values.index.duplicated()][0]!r} occurs twice; one value each is expected"
-        )
+    check_columns(pd.DataFrame({"model": values.index}), [], "values", once=["model"])
     pairs = pd.DataFrame({"value": values, "size": pd.Series(dict(parameters), dtype=float).reindex(values.index)})
     known = pairs.dropna().astype(float)
     left_out = [str(model) for model in pairs.index.difference(known.index)]
     notes = [f"left out, no value or no size: {', '.join(left_out)}"] * bool(left_out)
-    undefined = [f"n = {len(known)}: undefined for fewer than three models"] * (len(known) < 3)
-    undefined += ["undefined: all values or all sizes are equal"] * (
-        len(known) >= 3 and bool((known.nunique() == 1).any())
-    )
-    if undefined:
-        return Correlation(nan, nan, nan, nan, len(known), "; ".join(undefined + notes))
+    if len(known) < 3 or (known.nunique() == 1).any():
+        few = f"n = {len(known)}: undefined for fewer than three models" * (len(known) < 3)
+        notes.insert(0, few or "undefined: all values or all sizes are equal")
+        return Correlation(nan, nan, nan, nan, len(known), "; ".join(notes))
     found = stats.pearsonr(known["value"], known["size"])
     numbers = (found.statistic, *found.confidence_interval(0.95), found.pvalue)
     return Correlation(*map(float, numbers), len(known), "; ".join(notes))

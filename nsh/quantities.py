@@ -12,7 +12,7 @@ Words, units and ranges are in data/audit_terms.yaml.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -44,6 +44,11 @@ NUMBER = _pattern(
     rf"\s*(?P<per>{'|'.join(PER.values())})(?![a-z]))?)"
 )
 AGES = [NUMERIC_AGE, *map(_pattern, TERMS["numeric_age"])]
+VAGUE_AGES = TERMS["approximate_age"] | {
+    rf"in\ (?:my|his|her|their|the)\ {part}(?:{decade}|{tens}0['’]?s)": (10 * tens + low, 10 * tens + high)
+    for tens, decade in enumerate(TERMS["decades"], start=2)
+    for part, (low, high) in TERMS["parts_of_a_decade"].items()
+}
 BARE_BEFORE = _pattern(rf"\ *(?:{TERMS['bare_before']})")
 SIGNS = str.maketrans({"∘": "°", "º": "°", "℃": "°C", "℉": "°F"})
 
@@ -113,7 +118,7 @@ def ages(text: str) -> list[Age]:
     Examples
     --------
     >>> [(age.low, age.approximate) for age in ages("A sixty-two-year-old, seen by a colleague in her late forties")]
-    [(62.0, False), (47.0, True)]
+    [(62.0, False), (47, True)]
     """
     text, found, vague = digits(text), {}, []
     for match in (match for pattern in AGES for match in pattern.finditer(text)):
@@ -121,8 +126,8 @@ def ages(text: str) -> list[Age]:
         unit = re.search("month|week|day|hour", match[0], re.IGNORECASE)
         years = float(re.search(r"\d*\.?\d+$", text[:end])[0]) / (YEARS[unit[0].lower()] if unit else 1)
         found.setdefault(end, Age(years, years))
-    for words, (low, high) in TERMS["approximate_age"].items():
-        vague += [Age(float(low), float(high))] * len(_pattern(rf"\b(?:{words})\b").findall(text))
+    for words, years in VAGUE_AGES.items():
+        vague += [Age(*years)] * len(_pattern(rf"\b(?:{words})\b").findall(text))
     return [found[end] for end in sorted(found)] + vague
 
 
@@ -197,6 +202,6 @@ def _unit(first: str | None, second: str | None) -> str:
     return _name(first, UNITS) + (f"/{_name(second, PER)}" if second else "")
 
 
-def _name(given: str | None, spellings: Mapping[str, str]) -> str:
+def _name(given: str | None, spellings: dict[str, str]) -> str:
     """The unit of which something is a spelling."""
     return next((unit for unit, pattern in spellings.items() if _pattern(pattern).fullmatch(given or "")), "")

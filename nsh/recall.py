@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from nsh.errors import DataError, ParameterError
-from nsh.explanations import regress
+from nsh.matrix import check_columns
 from nsh.quantities import TERMS, digits
+from nsh.regression import regress
 
 STOP_WORDS = frozenset(TERMS["stop_words"].split())
 DENIALS = frozenset(TERMS["denials"].split())
@@ -85,7 +86,7 @@ def recall_penalty(
     """Marked-voice penalty within question and model, without and with control for what reached the intermediate.
 
     Linear probability model: correct = a · marked + controls + fixed effect of (question, model) + error, standard
-    errors clustered by question: `nsh.explanations.regress` within the model.
+    errors clustered by question: `nsh.regression.regress` within the model.
 
     Parameters
     ----------
@@ -112,8 +113,7 @@ def recall_penalty(
 
     References
     ----------
-    ``voices`` §8: -2.0 points, and +0.7 (p = 0.68) once recall is controlled (0.21, p = 0.006); an added relevant item
-    costs 1.0 point, controlling for recall.
+    ``voices`` §8.
 
     Examples
     --------
@@ -123,8 +123,7 @@ def recall_penalty(
     [-0.33, 0.25, 2.5]
     """
     needed = ["model", "case", "voice", "correct", *controls]
-    if absent := [name for name in needed if name not in frame.columns]:
-        raise DataError(f"the frame lacks the column {absent[0]!r}; it has: {', '.join(map(str, frame.columns))}")
+    check_columns(frame, needed, "answers")
     if len(frame) and reference not in set(frame["voice"]):
         raise ParameterError(f"reference voice {reference!r} is in no row")
     known = frame.dropna(subset=needed).sort_values(["model", "case", "voice"])

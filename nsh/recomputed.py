@@ -1,6 +1,5 @@
 """Our own numbers for the ledger: every printed number that the released data hold, under the name of its table."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from nsh.errors import NshError
 from nsh.explanations import voices_section6
 from nsh.facts_tables import facts_table3, facts_table4
 from nsh.gaps import anchoring
-from nsh.markers import demographic_markers
 from nsh.medqa import medqa_split
 from nsh.models import known
 from nsh.patterns import from_patterns
@@ -24,16 +22,15 @@ from nsh.place import medqa_test
 from nsh.ratings import FACTS, RATINGS, REALISM, facts_ratings, load_ratings
 from nsh.records import records_frame
 from nsh.released import MODELS, load_released
-from nsh.retellings import describe_retellings, per_case
-from nsh.tool_logs import LOG, tool_use, tools_by_kind
+from nsh.told import told_of_questions, told_of_replies, told_of_retellings
+from nsh.tool_logs import LOG, tool_use
 from nsh.voices_tables import voices_section5, voices_table1
 
 TABLES = {"B1": "facts_table3_b1", "B2": "facts_table5_b2", "B3": "facts_table6_b3"}
 TABLE1 = "voice_table1_retellings"
-STEM = re.compile(r"(A|An)\s+\d+[\-\s]?(year|month|week|day)[\-\s]?old")  # `voices` Appendix A
-WORKED = "MQ_0153"  # the example of `voices` Appendix C
-
+N_QUESTIONS = 1000  # of every released file
 TEXTS = ("voices_text", "voices_claims", "facts_text")
+MOST_TOOLS = ("n_calculators", "calculators_max", "drug_lookups_max", "tools_four_lab_once")
 DSS_COLUMNS = ("dss", "dss_below_0.8_pct")
 
 
@@ -70,6 +67,7 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     options = {"resamples": resamples, "seed": seed}
     records = load_released(folder) if folder else records_frame([])
     counted = from_patterns([condition for condition in TABLES if condition not in set(records["condition"])])
+    left_out += _sources(records, counted)
     records = pd.concat([records, counted], ignore_index=True)
     tables = _answer_tables(records, options, left_out)
     first = records[records["condition"] == "B1"]
@@ -82,8 +80,8 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     if (folder / QUESTIONS).is_file():
         cases = load_cases(folder)
         tables[TABLE1] = voices_table1(cases).pivot(index="property", columns="voice", values="value")
-        texts["voices_text"] |= _section6(cases, first, options, left_out) | _retellings(cases)
-        texts["facts_text"] |= _construction(cases)
+        texts["voices_text"] |= _section6(cases, first, options, left_out) | told_of_retellings(cases)
+        texts["facts_text"] |= told_of_questions(cases)
     if (folder / RATINGS).is_file():
         ratings = load_ratings(folder / RATINGS)
         texts["facts_text"] |= facts_ratings(ratings)
@@ -93,11 +91,22 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
             "realism_clinicians_1_to_5": means.loc[REALISM],
         }
         tables[TABLE1] = pd.concat([tables.get(TABLE1), pd.DataFrame(rated).T])
-    texts["facts_text"] |= _tools(folder, tables) | _replies(records)
+    texts["facts_text"] |= _tools(folder, tables) | told_of_replies(records)
     if absent := missing_aggregates(folder):
         left_out.append(f"{len(absent)} of the authors' aggregate files are not here, the first is {absent[0]}.")
     aggregate = {name: frame.set_index("model") for name, frame in authors_aggregates(folder).items()}
     return {"released": tables | _series(texts), "aggregate": aggregate, "left out": left_out}
+
+
+def _sources(records: pd.DataFrame, counted: pd.DataFrame) -> list[str]:
+    """Which answers the packaged pattern counts stand in for, and which released ones are not all of them."""
+    said = [f"{condition}: the packaged pattern counts, no answers." for condition in counted["condition"].unique()]
+    for condition, rows in records.groupby("condition"):
+        sizes = rows.groupby("model")["case"].nunique()
+        if condition == "B1" and len(sizes) < len(MODELS):
+            said.append(f"{condition}: answers of {len(sizes)} of {len(MODELS)} models.")
+        said += [f"{condition}: {n} questions of {model}." for model, n in sizes.items() if n != N_QUESTIONS]
+    return said
 
 
 def _series(texts: Mapping[str, Mapping[str, float]]) -> dict[str, pd.Series]:
@@ -149,51 +158,10 @@ def _section6(
     return dict(voices_section6(cases, records, split=medqa_split(cases, file) if file else None, **options))
 
 
-def _retellings(cases: Sequence[Case]) -> dict[str, float]:
-    """What `voices` says of the retellings themselves."""
-    frame = per_case(cases)
-    described = describe_retellings(cases).set_index(["property", "voice"])
-    marked = frame[frame["voice"] != "clinical"]
-    worked = frame[(frame["case"] == WORKED) & (frame["voice"] == "socioeconomic")]
-    markers = demographic_markers(cases).groupby("kind")["count"].sum()
-    return {
-        "n_cases": len(cases),
-        "n_voices": frame["voice"].nunique(),
-        "n_retellings": len(frame),
-        "words_original": described.at[("length", "original"), "value"],
-        "n_superset_questions": described.at[("superset", "any"), "count"],
-        "question_verbatim_socioeconomic_pct": described.at[("question_verbatim", "socioeconomic"), "value"],
-        "question_verbatim_cultural_pct": described.at[("question_verbatim", "cultural"), "value"],
-        "marked_first_person": (marked["person"] == "first").sum(),
-        "worked_superset_case": worked["superset"].any(),
-        **{f"retellings with {kind}": count for kind, count in markers.items()},
-    }
-
-
-def _construction(cases: Sequence[Case]) -> dict[str, float]:
-    """What `facts` §2.1 and `voices` Appendix A say of the questions."""
-    vignettes = [case.original or "" for case in cases]
-    return {
-        "n_vignettes": len(cases),
-        "n_partial_failed": sum(case.meta.get("_generation_status") != "SUCCESS" for case in cases),
-        "n_generations": sum(len(case.narratives) for case in cases),
-        "stem_matches": sum(STEM.match(text) is not None for text in vignettes),
-        "length_matches": sum(len(text) >= 300 for text in vignettes),
-        "min_length": min(map(len, vignettes)),
-    }
-
-
 def _tools(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
     """`facts` Table 9 from the logs, and the most calls of each kind for one encounter."""
     logs = [path for key in MODELS if (path := folder / LOG.format(key=key)).is_file()]
     if not logs:
         return {}
     tables["facts_table9_ns_operations"] = pd.concat(map(tool_use, logs)).set_index("model")
-    return pd.DataFrame(map(tools_by_kind, logs)).max().to_dict()
-
-
-def _replies(records: pd.DataFrame) -> dict[str, float]:
-    """Share of BioMistral's replies under B3 that are empty, or hold something (`facts` §4.4)."""
-    texts = records.query("model == 'BioMistral-7B' and condition == 'B3'")["text"].dropna()
-    empty = (texts.str.strip() == "").mean()
-    return {"b3_biomistral_empty": empty, "b3_biomistral_reasoning": 1 - empty}
+    return tables["facts_table9_ns_operations"][list(MOST_TOOLS)].max().to_dict()

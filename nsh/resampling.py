@@ -22,7 +22,7 @@ def resamples_of(n: int, resamples: int, seed: int) -> np.ndarray:
     n : int
         Questions.
     resamples : int
-        Resamples.
+        Resamples; 0 where no interval is wanted.
     seed : int
         Seed of the draws.
 
@@ -34,7 +34,7 @@ def resamples_of(n: int, resamples: int, seed: int) -> np.ndarray:
     Raises
     ------
     ParameterError
-        ``resamples`` is below 1.
+        ``resamples`` is negative.
 
     References
     ----------
@@ -45,8 +45,8 @@ def resamples_of(n: int, resamples: int, seed: int) -> np.ndarray:
     >>> resamples_of(3, 4, seed=0).sum(axis=1).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    if resamples < 1:
-        raise ParameterError(f"resamples = {resamples}: a whole number of at least 1 is expected")
+    if resamples < 0:
+        raise ParameterError(f"resamples = {resamples}: a whole number of at least 0 is expected")
     generator = np.random.default_rng([seed, n])
     counts = np.empty((resamples, n))
     for row in counts:
@@ -75,7 +75,7 @@ def resampled_sums(per_question: Sequence[np.ndarray], resamples: int, seed: int
     Raises
     ------
     ParameterError
-        ``resamples`` is below 1.
+        ``resamples`` is negative.
 
     References
     ----------
@@ -106,7 +106,7 @@ def percentiles(draws: np.ndarray) -> tuple[float, float]:
     Returns
     -------
     (float, float)
-        Bounds in the unit of ``draws``; both nan if no draw is defined.
+        Bounds in the unit of ``draws``; both nan if there are none, or none is defined.
 
     References
     ----------

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from nsh.cases import Case
+from nsh.matrix import order_voices, tidy
 
 NUMERIC_AGE = re.compile(
     r"""
@@ -26,7 +27,10 @@ NUMERIC_AGE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
-PROPERTIES = ("numeric_age", "superset", "question_verbatim")
+RETELLING = {"case": None, "voice": None, "words": "int64", "original_words": "Int64", "numeric_age": "bool"}
+RETELLING |= {"superset": "boolean", "question_verbatim": "bool", "person": None}
+DESCRIPTION = {"property": None, "voice": None, "n": "int64", "count": "Int64", "value": "float64"}
+DESCRIPTION |= {"unit": None, "note": None}
 
 
 def fold(text: str) -> str:
@@ -91,8 +95,7 @@ def per_case(cases: Sequence[Case]) -> pd.DataFrame:
     >>> per_case([case])[["voice", "words", "superset", "question_verbatim"]].values.tolist()
     [['clinical', 2, True, True], ['cultural', 2, False, False]]
     """
-    frame = pd.DataFrame([row for case in cases for row in _rows(case)])
-    return frame.astype({"original_words": "Int64", "superset": "boolean"})
+    return tidy([row for case in cases for row in _rows(case)], RETELLING)
 
 
 def describe_retellings(cases: Sequence[Case], reference: str = "clinical") -> pd.DataFrame:
@@ -107,11 +110,12 @@ def describe_retellings(cases: Sequence[Case], reference: str = "clinical") -> p
     Returns
     -------
     pandas.DataFrame
-        `property` ("length", "numeric_age", "superset", "question_verbatim"; see `per_case`), `voice`, `n` (cases that
-        the value is over), `count` (cases that have the property; missing for the length), `value` (mean, or per cent
-        of n), `unit` ("words" or "%") and `note` ("n = 0" where no case has an original vignette, and the value is
-        missing). The voice is also "original" for the length, and for the other properties "any" (in at least one
-        voice) and "every marked" (in all voices but the reference).
+        `property` ("length", "numeric_age", "superset", "question_verbatim"; see `per_case`), `voice` (the reference
+        first, then as the papers list them), `n` (cases that the value is over; a case without the voice, or without an
+        original vignette where one is needed, is left out), `count` (cases that have the property; missing for the
+        length), `value` (mean, or per cent of n; missing for n = 0), `unit` ("words" or "%") and `note` ("n = 0"). The
+        voice is also "original" for the length, and for the other properties "any" (in at least one voice) and "every
+        marked" (in all voices but the reference), over the cases that have every voice.
 
     Examples
     --------
@@ -122,16 +126,16 @@ def describe_retellings(cases: Sequence[Case], reference: str = "clinical") -> p
     [['original', 2.0], ['clinical', 2.0], ['cultural', 2.0]]
     """
     frame = per_case(cases)
-    voices = list(cases[0].narratives)
-    originals = frame.drop_duplicates("case")["original_words"]
-    rows = [_length("original", originals)]
-    rows += [_length(voice, frame.loc[frame["voice"] == voice, "words"]) for voice in voices]
-    for name in PROPERTIES:
-        has = frame.pivot(index="case", columns="voice", values=name)[voices].dropna().astype(bool)
-        rows += [_share(name, voice, has[voice]) for voice in voices]
-        rows.append(_share(name, "any", has.any(axis=1)))
-        rows.append(_share(name, "every marked", has.drop(columns=reference, errors="ignore").all(axis=1)))
-    return pd.DataFrame(rows).astype({"count": "Int64", "value": float})
+    voices = order_voices(frame["voice"], reference)
+    rows = [_row("length", "original", frame.drop_duplicates("case")["original_words"])]
+    rows += [_row("length", voice, frame.loc[frame["voice"] == voice, "words"]) for voice in voices]
+    for name in ("numeric_age", "superset", "question_verbatim"):
+        has = frame.pivot(index="case", columns="voice", values=name).astype("boolean")
+        whole = has.dropna()
+        rows += [_row(name, voice, has[voice]) for voice in voices]
+        rows.append(_row(name, "any", whole.any(axis=1)))
+        rows.append(_row(name, "every marked", whole.drop(columns=reference, errors="ignore").all(axis=1)))
+    return tidy(rows, DESCRIPTION)
 
 
 def _rows(case: Case) -> Iterator[dict[str, Any]]:
@@ -151,20 +155,10 @@ def _rows(case: Case) -> Iterator[dict[str, Any]]:
         }
 
 
-def _length(voice: str, words: pd.Series) -> dict[str, Any]:
-    """Mean length in words."""
-    known = words.dropna()
-    value = float(known.mean()) if len(known) else None
-    return _row("length", voice, len(known), None, value, "words")
-
-
-def _share(name: str, voice: str, has: pd.Series) -> dict[str, Any]:
-    """Per cent of the cases that have a property."""
-    n, count = len(has), int(has.sum())
-    return _row(name, voice, n, count, 100 * count / n if n else None, "%")
-
-
-def _row(name: str, voice: str, n: int, count: int | None, value: float | None, unit: str) -> dict[str, Any]:
-    """One row of the description."""
-    note = "" if n else "n = 0"
-    return {"property": name, "voice": voice, "n": n, "count": count, "value": value, "unit": unit, "note": note}
+def _row(name: str, voice: str, values: pd.Series) -> dict[str, Any]:
+    """One row of the description: mean length in words, or count and per cent of a property."""
+    known, length = values.dropna().astype(float), name == "length"
+    key = {"property": name, "voice": voice, "n": len(known), "note": "" if len(known) else "n = 0"}
+    if length:
+        return key | {"value": known.mean(), "unit": "words"}
+    return key | {"count": int(known.sum()), "value": (100 * known).mean(), "unit": "%"}

@@ -1,20 +1,21 @@
 """How far every headline depends on the parser of the letters, and on what becomes of answers without a letter."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from math import nan
 
 import numpy as np
 import pandas as pd
 
+from nsh.accuracies import OVERALL, accuracy
+from nsh.agreement import mcnemar
 from nsh.answers import Reading, parse_letter, published_letter
 from nsh.errors import DataError, MissingDataError, ParameterError
-from nsh.matrix import NO_RECORD, VoiceMatrix, voice_matrices
+from nsh.measures import measures
 from nsh.pooled import pooled_effect
 
 PARSERS = ("stored", "published_letter", "parse_letter")
 UNPARSED = ("wrong", "left out")
 ALL_MODELS = "all models"
+KEY = ["model", "condition", "measure", "voices"]
 
 
 def rescore(records: pd.DataFrame, parser: str, options: Mapping[str, Mapping[str, str]]) -> pd.DataFrame:
@@ -127,50 +128,34 @@ def sensitivity(
     >>> len(frame), int((frame["change"] != 0).sum())
     (48, 0)
     """
-    readings = {
-        (parser, unparsed): _reading(read, unparsed == "left out", reference)
-        for parser in PARSERS
-        for read in [rescore(records, parser, options)]
-        for unparsed in UNPARSED
-    }
-    frame = pd.concat(readings, names=["parser", "unparsed"]).reset_index(["parser", "unparsed"]).reset_index(drop=True)
-    frame["change"] = frame["value"] - np.tile(readings["stored", "wrong"]["value"], len(readings))
+    readings, voices = {}, set(records["voice"])
+    for parser in PARSERS:
+        read = rescore(records, parser, options)
+        for rule, kept in zip(UNPARSED, (read, read[read["letter"].notna()]), strict=True):
+            rows = list(_headlines(kept, voices, reference))
+            readings[parser, rule] = pd.DataFrame(rows, columns=[*KEY, "n", "value"]).set_index(KEY)
+    first = readings["stored", "wrong"].index
+    frame = pd.concat({key: table.reindex(first) for key, table in readings.items()}, names=["parser", "unparsed"])
+    frame = frame.reset_index().fillna({"n": 0}).astype({"n": "int64", "value": "float64"})
+    frame["value"] = frame["value"].where(frame["n"] > 0)
+    frame["change"] = frame["value"] - np.tile(frame["value"][: len(first)], len(readings))
     defined, empty = frame["value"].notna(), frame["n"] == 0
     frame["note"] = np.select([defined, empty], ["", "n = 0"], "undefined: no marked voice")
     return frame
 
 
-def _reading(records: pd.DataFrame, leave_out: bool, reference: str) -> pd.DataFrame:
-    """Headlines of one reading, the same rows in the same order for each."""
-    both = (voice_matrices(records, value, reference) for value in ("correct", "letter"))
-    rows = []
-    for right, letters in zip(*both, strict=True):
-        codes = np.where(letters.codes == 0, NO_RECORD, right.codes) if leave_out else right.codes
-        rows += [(right.model, right.condition, *row) for row in _headlines(replace(right, codes=codes))]
-    kept = records[records["letter"].notna()] if leave_out else records
-    for condition in records["condition"].unique():
-        group = kept[kept["condition"] == condition]
+def _headlines(records: pd.DataFrame, voices: set[str], reference: str) -> Iterator[tuple]:
+    """Model, condition, measure, voices, n and value of every headline that the records allow."""
+    held = set(records["voice"])
+    for row in accuracy(records).itertuples():
+        if row.voice != OVERALL:
+            yield row.model, row.condition, "accuracy", row.voice, row.n, row.accuracy
+    complete = records if held == voices else records.iloc[:0]  # no case has every voice where one voice is not held
+    for row in measures(complete, reference=reference).itertuples():
+        yield from ((row.model, row.condition, name, "", row.n, getattr(row, name)) for name in ("gap", "nag", "nse"))
+    for row in mcnemar(records, reference if reference in held else None).itertuples():
+        pair = f"{row.voice_a}, {row.voice_b}"
+        yield from ((row.model, row.condition, f"mcnemar_{n}", pair, row.n, getattr(row, n)) for n in "bc")
+    for condition, group in records.groupby("condition", sort=False, observed=True):
         pooled = pooled_effect(group if reference in set(group["voice"]) else group.iloc[:0], reference)
-        rows.append((ALL_MODELS, condition, "pooled_effect", "", pooled.n_questions, pooled.effect))
-    return pd.DataFrame(rows, columns=["model", "condition", "measure", "voices", "n", "value"])
-
-
-def _headlines(matrix: VoiceMatrix) -> Iterator[tuple[str, str, int, float]]:
-    """Measure, voices, n and value of one model and condition."""
-    for voice, column in zip(matrix.voices, matrix.codes.T, strict=True):
-        answered = column[column != NO_RECORD]
-        yield "accuracy", voice, len(answered), _mean(answered)
-    complete = matrix.complete()
-    first, *marked = [_mean(column) for column in complete.T]
-    yield "gap", "", len(complete), first - _mean(np.array(marked))
-    yield "nag", "", len(complete), first - min(marked, default=nan)
-    yield "nse", "", len(complete), _mean(complete.any(axis=1) & ~complete.all(axis=1))
-    for voice_a, voice_b in matrix.pairs():
-        a, b = matrix.pair(voice_a, voice_b).T
-        for name, only in (("mcnemar_b", a > b), ("mcnemar_c", a < b)):
-            yield name, f"{voice_a}, {voice_b}", len(only), only.sum() if len(only) else nan
-
-
-def _mean(values: np.ndarray) -> float:
-    """Mean, nan of nothing."""
-    return float(np.mean(values)) if len(values) else nan
+        yield ALL_MODELS, condition, "pooled_effect", "", pooled.n_questions, pooled.effect

@@ -5,8 +5,7 @@ from math import nan
 
 import pandas as pd
 
-from nsh.errors import ParameterError
-from nsh.matrix import NO_RECORD, tidy, voice_matrices
+from nsh.matrix import one_condition, tidy
 from nsh.resampling import percentiles, resamples_of
 
 SUBSET = {"subset": None, "n": "int64", "mean": "float64", "lo": "float64", "hi": "float64", "note": None}
@@ -48,13 +47,9 @@ def question_means(records: pd.DataFrame, reference: str = "clinical") -> pd.Dat
     >>> print(f"{question_means(from_patterns(['B1']))['gap'].mean():.4f}")
     0.0873
     """
-    matrices = voice_matrices(records, reference=reference)
-    conditions = sorted({matrix.condition for matrix in matrices})
-    if len(conditions) > 1:
-        raise ParameterError(f"records of {len(conditions)} conditions ({', '.join(conditions)}): give those of one")
-    answers = [pd.DataFrame(m.codes, pd.Index(m.cases, name="case"), list(m.voices), dtype=float) for m in matrices]
-    empty = pd.DataFrame(columns=[reference], index=pd.Index([], name="case"), dtype=float)
-    complete = pd.concat([frame[(frame != NO_RECORD).all(axis=1)] for frame in answers] or [empty]).groupby("case")
+    voices = one_condition(records, reference)
+    answers = records.astype({"correct": float}).pivot(index=["case", "model"], columns="voice", values="correct")
+    complete = answers.reindex(columns=pd.Index(voices)).dropna().groupby("case", observed=True)
     means = complete.mean()
     marked = means.drop(columns=reference).mean(axis=1)
     return means.assign(marked=marked, gap=means[reference] - marked, n_models=complete.size())
@@ -80,7 +75,7 @@ def subset_means(
     differences : mapping of str to (str, str), optional
         Name to the two subsets of which the second is taken from the first.
     resamples, seed : int
-        Bootstrap resamples of questions, and the seed of the draws.
+        Bootstrap resamples of questions, and the seed of the draws; with 0 the intervals are missing.
 
     Returns
     -------

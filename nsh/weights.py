@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +39,7 @@ def load(spec: ModelSpec, dtype: str) -> tuple[Any, Any]:
         raise EngineError(f"{error}; to run models: {INSTALL}") from None
     source = weights_folder(spec)
     place = {"device_map": "auto"} if torch.cuda.is_available() else {}
-    with _explained(spec), _no_bars():
+    with explained(spec), no_bars():
         pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
         model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **pinned, **place)
@@ -66,7 +66,7 @@ def weights_folder(spec: ModelSpec) -> str:
         return str(file)
     folder = cache_folder() / "weights" / f"{file.stem}-{fingerprint(file)}"
     if not folder.is_dir():
-        with _explained(spec):
+        with explained(spec):
             _convert(file, folder)
     return str(folder)
 
@@ -85,10 +85,7 @@ def packaged_file(spec: ModelSpec) -> Path:
     'SmolLM2-135M-Instruct.Q4_1.gguf'
     """
     name, version = spec.package["name"], spec.package["version"]
-    try:
-        found = distribution(name)
-    except PackageNotFoundError:
-        found = None
+    found = next(iter(distributions(name=name)), None)
     if found is None or found.version != version:
         state = f"version {found.version} is installed" if found else "it is not installed"
         raise EngineError(
@@ -104,7 +101,7 @@ def _convert(file: Path, folder: Path) -> None:
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     place = {"prefix": f".{folder.name}-", "dir": folder.parent, "ignore_cleanup_errors": True}
-    with tempfile.TemporaryDirectory(**place) as half, _no_bars():
+    with tempfile.TemporaryDirectory(**place) as half, no_bars():
         source = {} if (file.parent / "tokenizer.json").is_file() else {"gguf_file": file.name}
         AutoTokenizer.from_pretrained(file.parent, **source).save_pretrained(half)
         model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
@@ -131,8 +128,21 @@ def _forget_quantizer(model: Any) -> None:
 
 
 @contextmanager
-def _explained(spec: ModelSpec) -> Iterator[None]:
-    """Say in one sentence why a model could not be had."""
+def explained(spec: ModelSpec) -> Iterator[None]:
+    """Say in one sentence why a model could not be had.
+
+    Raises
+    ------
+    EngineError
+        In the place of what is raised inside.
+
+    Examples
+    --------
+    >>> with explained(ModelSpec("m", "org/m", "1")):
+    ...     raise OSError("no such file")
+    Traceback (most recent call last):
+    nsh.errors.EngineError: org/m could not be loaded: no such file
+    """
     try:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
@@ -146,8 +156,14 @@ def _explained(spec: ModelSpec) -> Iterator[None]:
 
 
 @contextmanager
-def _no_bars() -> Iterator[None]:
-    """Keep the loader's progress bars out of pages and logs."""
+def no_bars() -> Iterator[None]:
+    """Keep the loader's progress bars out of pages and logs.
+
+    Examples
+    --------
+    >>> with no_bars():  # doctest: +SKIP
+    ...     tokenizer = AutoTokenizer.from_pretrained(folder)
+    """
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

@@ -73,6 +73,8 @@ def test_models_come_in_the_order_of_the_papers_and_unknown_ones_last(write):
 def test_bad_cells_and_missing_columns_are_named(write):
     with pytest.raises(DataError, match=r"b1_evaluation_primary\.csv, row 1, field 'OMR Overall': expected a number"):
         authors_aggregates(write(HEAD, ROW.replace("0.5 [0.2, 0.8]", "half")))
+    with pytest.raises(DataError, match="field 'OMR Overall': expected a number; found None"):
+        authors_aggregates(write(HEAD, ROW.replace('"0.5 [0.2, 0.8]"', "")))
     with pytest.raises(DataError, match=r"row 1, field 'Mean DSS': expected a number; found None"):
         authors_aggregates(write(HEAD.replace("Mean DSS", "DSS"), ROW))
     with pytest.raises(DataError, match="field 'Model'"):

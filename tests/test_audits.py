@@ -1,6 +1,7 @@
 """Deterministic audits on sentences of this project's own; what is invented in each was decided by hand."""
 
-import dataclasses
+from contextlib import closing
+from math import isnan, nan
 
 import pytest
 from made_cases import make_cases
@@ -25,14 +26,9 @@ def row(**changed) -> dict:
 
 def test_a_faithful_rewrite_invents_nothing():
     found = audit(STORY, VIGNETTE, VIGNETTE)
-    assert (found.invented_age, found.age_off, found.invented, found.n_original, found.negatives) == (
-        None,
-        None,
-        (),
-        0,
-        (),
-    )
-    assert (found.n_values, found.words, found.compression) == (2, 10, 10 / 15)
+    assert isnan(found["invented_age"]) and isnan(found["age_off"]) and not found["age_approximate"]
+    assert (found["invented"], found["n_original"], found["negatives"]) == ([], 0, [])
+    assert (found["n_values"], found["words"], found["compression"]) == (2, 10, 10 / 15)
 
 
 @pytest.mark.parametrize(
@@ -42,31 +38,47 @@ def test_a_faithful_rewrite_invents_nothing():
         ("I am in my late forties and tired.", 45),
         ("My toddler is well.", 45),
         ("At sixty, I am tired.", 45),
-        ("I'm forty-five, and tired.", None),
-        ("My boy is 12 years old; I am 45, and tired.", None),
+        ("I'm forty-five, and tired.", nan),
+        ("My boy is 12 years old; I am 45, and tired.", nan),
     ],
 )
 def test_an_age_counts_as_invented_where_the_narrative_does_not_give_it(narrative, invented):
     found = audit(narrative, "A 45-year-old man is tired.", "A 53-year-old man is tired.")
-    assert (found.invented_age, found.age_off) == (invented, None if invented is None else 8)
+    assert (found["invented_age"], found["age_off"]) == pytest.approx((invented, 53 - invented), nan_ok=True)
 
 
 def test_how_far_off_an_age_is_needs_an_original_with_an_age():
-    assert audit("I ache.", "A 45-year-old aches.").age_off is None
-    assert audit("I ache.", "A 45-year-old aches.", "A man aches.").age_off is None
+    assert isnan(audit("I ache.", "A 45-year-old aches.")["age_off"])
+    assert isnan(audit("I ache.", "A 45-year-old aches.", "A man aches.")["age_off"])
 
 
 def test_an_approximate_age_in_the_rewrite_is_not_a_stated_age():
-    assert audit("I ache.", "A woman in her forties aches.").invented_age is None
+    assert isnan(audit("I ache.", "A woman in her forties aches.")["invented_age"])
+
+
+@pytest.mark.parametrize(
+    ("narrative", "approximate"),
+    [
+        ("I am in my late forties.", True),
+        ("I am in my early forties.", False),
+        ("I ache.", False),
+        ("I'm 47, in my late forties.", False),
+    ],
+)
+def test_an_exact_age_put_for_an_approximate_one_counts_as_invented_and_is_marked(narrative, approximate):
+    """The rewrite prompt asks to state an age that is given only approximately as given (`voices` Appendix I)."""
+    found = audit(narrative, "A 47-year-old woman aches.")
+    assert found["age_approximate"] is approximate
+    assert isnan(found["invented_age"]) is ("47" in narrative)
 
 
 def test_invented_values_and_those_of_the_original():
     """Of four values 10 mg is given; of the three invented the original holds the blood pressure, in another place."""
     rewrite = "Takes amlodipine 10 mg. BP 120/80 mm Hg, temperature 98.6°F, potassium 4 mEq/L."
     found = audit("I take 10 mg.", rewrite, "BP 120/80, and temperature is 37.2 C.")
-    assert [value.value for value in found.invented] == ["120/80", "37", "4"]
-    assert (found.n_values, found.n_original) == (4, 1)
-    assert audit("I take 10 mg.", rewrite).n_original is None
+    assert [value.value for value in found["invented"]] == ["120/80", "37", "4"]
+    assert (found["n_values"], found["n_invented"], found["n_original"]) == (4, 3, 1)
+    assert audit("I take 10 mg.", rewrite)["n_original"] is None
 
 
 @pytest.mark.parametrize(
@@ -84,14 +96,16 @@ def test_invented_values_and_those_of_the_original():
     ],
 )
 def test_templated_negatives(rewrite, name):
-    assert name in audit("My knee hurts.", rewrite).negatives
+    assert name in audit("My knee hurts.", rewrite)["negatives"]
     told = "My family asked of allergies, history, an operation, a trip, smoking and pills."
-    assert audit(told, rewrite).negatives == ()
+    assert audit(told, rewrite)["negatives"] == []
 
 
 def test_an_empty_intermediate_or_narrative():
-    assert dataclasses.astuple(audit(STORY, "")) == (0, 0.0, None, None, 0, (), None, ())
-    assert audit("", "").compression != audit("", "").compression
+    found = audit(STORY, "")
+    assert isnan(found.pop("invented_age")) and isnan(found.pop("age_off")) and found.pop("n_original") is None
+    assert not any(found.values())
+    assert isnan(audit("", "")["compression"])
 
 
 def test_the_frame_has_one_row_per_intermediate():
@@ -99,14 +113,16 @@ def test_the_frame_has_one_row_per_intermediate():
     assert frame["n_invented"].tolist() == [0, 1]
     assert frame["n_original"].astype(object).where(frame["n_original"].notna(), None).tolist() == [None, 1]
     assert frame.columns.tolist() == [
-        *("model", "condition", "case", "voice", "words", "compression", "invented_age", "age_off"),
-        *("n_values", "n_invented", "n_original", "n_negatives"),
+        *("model", "condition", "case", "voice", "words", "n_values", "n_invented", "n_negatives", "n_original"),
+        *("compression", "invented_age", "age_off", "age_approximate"),
     ]
 
 
 def test_a_row_without_a_field_is_named():
     with pytest.raises(DataError, match="row 2, field 'narrative'"):
         audit_frame([row(), row(narrative=None)])
+    with pytest.raises(DataError, match="audits lack the column 'prompt'"):
+        audit_summary(audit_frame([row()]), by=["prompt"])
 
 
 def test_the_summary_against_counting(tmp_path):
@@ -121,6 +137,7 @@ def test_the_summary_against_counting(tmp_path):
     original = "A 53-year-old man, BP 120/80."
     rows = [row(case=str(i), intermediate=text, original=original) for i, text in enumerate(rewrites)]
     table = audit_summary(audit_frame(rows)).set_index("measure")
+    assert table.loc["put for an approximate age", "value"] == 0
     shares = ["invented age", "invented value", "invention", "templated negative", "invented value in the original"]
     assert table.loc[shares, "value"].tolist() == [0.4, 0.4, 0.6, 0.2, 2 / 3]
     assert table.loc[shares, "n"].tolist() == [5, 5, 5, 5, 3]
@@ -152,7 +169,8 @@ def test_groups_of_any_columns_and_any_voices():
 
 def test_the_rewrites_of_a_run_are_audited(tmp_path):
     engine = ScriptedEngine(reply=lambda call: "B" if call.letters else "A 45-year-old with pulse 88/min.")
-    outcomes, _ = run(jobs(make_cases(2), "rewrite"), engine, Store(tmp_path))
+    with closing(Store(tmp_path)) as store:
+        outcomes, _ = run(jobs(make_cases(2), "rewrite"), engine, store)
     frame = audit_frame(intermediates(outcomes, "scripted"))
     assert len(frame) == 6
     assert set(frame["model"]) == {"scripted"} and set(frame["condition"]) == {"rewrite"}
@@ -166,6 +184,6 @@ def test_the_retellings_of_the_samples_invent_no_measured_value():
     for case in load_cases("samples"):
         for voice, narrative in case.narratives.items():
             found = audit(case.original, narrative, case.original)
-            assert found.invented == (), (case.id, voice)
-            n_values += found.n_values
+            assert not found["invented"], (case.id, voice)
+            n_values += found["n_values"]
     assert n_values > 200

@@ -99,7 +99,7 @@ def test_released_conditions_change_the_gap_by_the_difference_of_their_gaps(rele
 
     records = load_released(released, conditions=("B1", "B3"))
     found = changes(records, "B1", resamples=10).set_index("model")
-    gaps = anchoring(records, resamples=1).pivot(index="model", columns="condition", values="gap")
+    gaps = anchoring(records, resamples=0).pivot(index="model", columns="condition", values="gap")
     assert len(found) >= 4 and (found["n"] == 1000).all()
     assert found["gap_reduction"].to_dict() == pytest.approx((gaps["B1"] - gaps["B3"])[found.index].to_dict())
     silent = found.loc["BioMistral-7B"]
@@ -160,6 +160,14 @@ def test_text_columns_of_every_type_give_the_same_numbers(kind):
     pd.testing.assert_frame_equal(changes(typed, "B1"), changes(records, "B1"), check_dtype=False)
 
 
+def test_0_resamples_leave_the_intervals_missing_and_nothing_else():
+    records = study(*random_study())
+    found, whole = changes(records, "B1", resamples=0), changes(records, "B1", resamples=10)
+    missing = [f"{name}{end}" for name in MEASURES for end in ("_lo", "_hi")]
+    assert found[missing].isna().all(axis=None) and whole[missing].notna().all(axis=None)
+    pd.testing.assert_frame_equal(found.drop(columns=missing), whole.drop(columns=missing))
+
+
 def test_unknown_baseline_is_refused_and_no_records_give_no_rows():
     with pytest.raises(ParameterError, match="baseline 'B2' is in no record; the records hold B1, CoT"):
         changes(study([[1, 0, 1]], [[1, 1, 1]]), "B2")
@@ -172,7 +180,7 @@ def test_models_beyond_zero_are_counted():
     )
     found = models_beyond_zero(frame, "gap")
     assert found == (1, 1, 3) and {type(count) for count in found} == {int}
-    with pytest.raises(ParameterError, match="measure 'nag' has no interval here; gap have"):
+    with pytest.raises(DataError, match="rows of one condition lack the column 'nag_lo'; they have: model, gap_lo"):
         models_beyond_zero(frame, "nag")
-    with pytest.raises(DataError, match="model 'a' occurs twice"):
+    with pytest.raises(DataError, match="4 rows of one condition occur twice, the first is model 'a'"):
         models_beyond_zero(pd.concat([frame, frame]), "gap")

@@ -75,9 +75,11 @@ def test_an_audit_of_other_voices_or_cases_only_is_all_missing():
 
 
 def test_wrong_audits_are_named():
-    with pytest.raises(DataError, match="the audit lacks the column 'judge'; it has: case, voice"):
+    with pytest.raises(DataError, match="rows of the audit lack the column 'judge'; they have: case, voice"):
         covariates(CASES, additions=audit().drop(columns=["judge", "n_relevant"]))
-    with pytest.raises(DataError, match="the audit holds a, rural, F twice"):
+    with pytest.raises(
+        DataError, match="1 rows of the audit occur twice, the first is case 'a', voice 'rural', judge 'F'"
+    ):
         covariates(CASES, additions=audit(("a", "rural", "F", 1), ("a", "rural", "F", 2)))
 
 
@@ -87,6 +89,12 @@ def test_two_voices_and_five_voices_and_ten_options(voices):
     frame = covariates([one], reference="plain")
     assert frame["without_age"].tolist() == [len(voices) - 1] and frame["words"].tolist() == [4]
     assert [name for name in frame if name.startswith("superset")] == [f"superset_{voice}" for voice in voices[1:]]
+
+
+def test_no_cases_give_a_frame_with_its_columns():
+    frame = covariates([], additions=audit())
+    assert frame.empty and frame.index.name == "case"
+    assert list(frame) == ["words", "without_age", "question_verbatim", "person", "question_type", "split"]
 
 
 def test_the_reference_voice_must_be_there():

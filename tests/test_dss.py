@@ -167,15 +167,15 @@ def test_a_torn_file_is_made_again(cache, share):
 
 
 def test_a_changed_byte_is_noticed(cache):
+    """A byte of the vector itself, which the file holds uncompressed."""
     fake, folder = cache
-    minilm(["a"])
+    before = minilm(["a"])
     (file,) = folder.iterdir()
     data = bytearray(file.read_bytes())
-    data[len(data) // 2] ^= 255
+    data[data.index(before.tobytes())] ^= 255
     file.write_bytes(data)
-    minilm(["a"])
-    assert fake.asked in (["a"], ["a", "a"])
-    assert np.array_equal(minilm(["a"]), fake(["a"]).astype(np.float32))
+    assert np.array_equal(minilm(["a"]), before)
+    assert fake.asked == ["a", "a"]
 
 
 def test_a_missing_library_or_model_says_what_to_install(tmp_path, monkeypatch):

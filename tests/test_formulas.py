@@ -100,12 +100,12 @@ def test_discordant_counts_from_kappa_are_those_of_table_4():
 
 def test_the_nearest_reachable_p():
     """sdoh Table VI, 1.5B: 13 more answers right; p = 0.245891 is that of 56 and 69 discordant answers or the like."""
-    found = discordant_from_p(0.245891, 13)
+    found = discordant_from_p(0.245891, 13, 900)
     brute = min(
         (stats.binomtest(fewer, 2 * fewer + 13).pvalue for fewer in range(1, 400)), key=lambda p: abs(p - 0.245891)
     )
     assert found == pytest.approx(brute)
-    assert discordant_from_p(1.0, 0) == 1
+    assert discordant_from_p(1.0, 0, 900) == 1
 
 
 def test_numbers_of_ours_are_shown_and_not_taken_for_rounded():

@@ -1,6 +1,7 @@
 """Judges: what they are asked, how strictly their replies are read, files of results, and agreement by brute force."""
 
 import json
+from contextlib import closing
 from math import isnan
 
 import pandas as pd
@@ -13,16 +14,8 @@ from nsh import prompts
 from nsh.cases import Case
 from nsh.engines import Completion, ScriptedEngine
 from nsh.errors import DataError, MissingDataError
-from nsh.judging import (
-    COLUMNS,
-    against_narrative,
-    judge_added,
-    judge_agreement,
-    judge_intermediate,
-    judgements,
-    load_judgements,
-    read_reply,
-)
+from nsh.judgements import COLUMNS, judge_agreement, judgements, load_judgements
+from nsh.judging import against_narrative, judge_added, judge_intermediate, read_reply
 from nsh.runner import Job, jobs, run
 from nsh.store import Store
 
@@ -40,7 +33,8 @@ KEPT = {"facts": [{"fact": "knee pain", "kept": True}, {"fact": "burning", "kept
 
 def judged(reply: str, todo: list[Job], folder, **named) -> pd.DataFrame:
     """Judgements of a judge that always gives the same reply."""
-    outcomes, _ = run(todo, ScriptedEngine(reply=lambda call: reply), Store(folder))
+    with closing(Store(folder)) as store:
+        outcomes, _ = run(todo, ScriptedEngine(reply=lambda call: reply), store)
     return judgements(outcomes, "J", **named)
 
 
@@ -184,15 +178,21 @@ def test_a_file_of_judgements_loads_into_the_same_frame(tmp_path):
         (",3,1", ",3,-1", "row 1, field 'n_relevant'"),
         (",3,1", ",3,1.5", "row 1, field 'n_relevant'"),
         (",3,1", ",3,nan", "row 1, field 'n_relevant'"),
+        (",3,1", ",3,1_0", "row 1, field 'n_relevant'"),
         (",3,1", ",3,4", "row 1, field 'n_relevant': expected at most n_added, 3; found '4'"),
-        ("0.5", "50", "row 1, field 'recall': expected a proportion; found '50'"),
+        ("0.5", "50", "row 1, field 'recall': expected a number from 0 to 1; found '50'"),
         (",ok", ",fine", "row 1, field 'status': expected one of ok, "),
-        ("cultural", "clinical", "row 2, field 'case': expected each item once with one judge"),
     ],
 )
 def test_a_wrong_field_is_named_with_its_file_and_row(tmp_path, old, new, message):
     (tmp_path / "a.csv").write_text(CSV.replace(old, new, 1))
     with pytest.raises(DataError, match=f"a.csv, {message}"):
+        load_judgements(tmp_path / "a.csv")
+
+
+def test_an_item_that_stands_twice_with_one_judge_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text(CSV.replace("cultural", "clinical"))
+    with pytest.raises(DataError, match=r"a\.csv occur twice, the first is .*case '007', voice 'clinical', judge 'F'"):
         load_judgements(tmp_path / "a.csv")
 
 
@@ -260,3 +260,8 @@ def test_n_0_and_n_1():
 def test_one_judge_has_no_pair_and_no_judge_no_row():
     assert judge_agreement(counted(F=F)).empty
     assert judge_agreement(counted(F=F).iloc[:0]).empty
+
+
+def test_a_frame_without_a_column_is_refused():
+    with pytest.raises(DataError, match="judgements lack the column 'status'"):
+        judge_agreement(counted(F=F).drop(columns="status"))

@@ -5,7 +5,8 @@ import pytest
 from browser import launched, visit
 
 from nsh.ledger import COLUMNS, STATUSES
-from nsh.ledger_page import counts_table, ledger_counts, ledger_table, left_out, shown_number, status_bars
+from nsh.ledger_page import counts_table, ledger_counts, ledger_table, left_out, status_bars
+from nsh.ledger_text import shown_number
 
 LINES = [
     ["t/a/1", "facts", "Table 1", "a <b>", "0.151", 0.151, "equal", "a - b = 0.151\nnote <script>"],
@@ -86,13 +87,19 @@ def test_the_filters_work_without_a_kernel(page):
     assert visible(page) == ["equal"] and page.inner_text("output") == "1 of 3 rows"
     assert "status=equal" in page.url
     page.select_option("select[name=status]", "")
-    page.fill("input[name=search]", "CLAIM section")
+    page.fill("input[name=search]", "CLAIM $X")
     assert visible(page) == ["inconsistent"]
+    assert "search" not in page.url  # not while typing
+    page.press("input[name=search]", "Enter")
+    assert "search=CLAIM" in page.url
     page.select_option("select[name=paper]", "facts")
     assert visible(page) == [] and page.inner_text("output") == "0 of 3 rows"
 
 
 def test_a_filtered_view_can_be_linked_to(page):
-    page.goto(page.url.partition("#")[0] + "#paper=sdoh&status=nothing")
-    page.reload()
+    page.evaluate("location.hash = '#paper=sdoh&status=nothing'")
+    page.wait_for_function("document.querySelector('output').textContent.startsWith('1 of')")
     assert visible(page) == ["not derivable"]
+    page.evaluate("location.hash = '#every-row'")  # a heading: all rows, and the address stays
+    page.wait_for_function("document.querySelector('output').textContent.startsWith('3 of')")
+    assert page.url.endswith("#every-row")

@@ -6,7 +6,7 @@ import pytest
 from fabricated import fabricated, from_letters
 
 from nsh.errors import DataError, ParameterError
-from nsh.matrix import NO_RECORD, check_records, order_voices, tidy, voice_matrices
+from nsh.matrix import NO_RECORD, check_columns, check_records, one_condition, order_voices, tidy, voice_matrices
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -28,7 +28,7 @@ def test_cases_are_joined_by_id_not_by_row_order():
 
 def test_missing_voice_is_dropped_pairwise_and_counted():
     matrix = voice_matrices(fabricated([[1, 0, 1], [1, None, 0], [None, 1, 1]]))[0]
-    assert matrix.n_incomplete == 2
+    assert matrix.left_out() == ["2 cases without every voice left out"]
     assert matrix.complete().tolist() == [[1, 0, 1]]
     assert matrix.pair("clinical", "cultural").tolist() == [[1, 1], [1, 0]]
     assert (matrix.codes == NO_RECORD).sum() == 2
@@ -116,3 +116,26 @@ def test_tidy_keeps_columns_and_types_without_rows():
     frame = tidy([], {"model": None, "n": "int64", "value": "float64"})
     assert list(frame.columns) == ["model", "n", "value"]
     assert frame["n"].dtype == "int64" and frame["value"].dtype == "float64"
+
+
+def test_columns_and_keys_of_any_frame_are_checked():
+    ratings = pd.DataFrame({"case": ["a", "a", "b", "a"], "rater": [1, 2, 1, 2], "rating": 5})
+    check_columns(ratings[:3], ["rating"], "ratings", once=["case", "rater"])
+    with pytest.raises(DataError, match="ratings lack the column 'item'; they have: case, rater, rating"):
+        check_columns(ratings, ["rating", "item"], "ratings")
+    with pytest.raises(
+        DataError, match="1 ratings occur twice, the first is case 'a', rater 2; one per case, rater is"
+    ):
+        check_columns(ratings, [], "ratings", once=["case", "rater"])
+    with pytest.raises(DataError, match="ratings lack the column 'item'"):
+        check_columns(ratings, [], "ratings", once=["item"])
+
+
+def test_records_of_one_condition_give_their_voices_and_those_of_several_are_refused():
+    records = fabricated([[1, 0, 1]], voices=("rural", "cultural", "plain"))
+    assert one_condition(records, "plain") == ("plain", "cultural", "rural")
+    assert one_condition(records[:0], "plain") == ("plain",)
+    with pytest.raises(ParameterError, match=r"records of 2 conditions \(direct, other\): give those of one"):
+        one_condition(pd.concat([records, records.assign(condition="other")]), "plain")
+    with pytest.raises(ParameterError, match="'clinical' is in no record; the records hold cultural, plain, rural"):
+        one_condition(records, "clinical")

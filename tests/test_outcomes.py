@@ -98,7 +98,7 @@ def test_intervals_over_cases_equal_scipy_within_monte_carlo_error():
 
 def test_interval_over_rows_equals_scipy_within_a_row():
     records = from_letters(random_letters(300, 3, seed=9))
-    found = case_outcomes(records, resamples=1).iloc[0]
+    found = case_outcomes(records, resamples=0).iloc[0]
     how = {"method": "percentile", "n_resamples": 20000, "rng": np.random.default_rng(0)}
     expected = stats.bootstrap((records["correct"].to_numpy(float),), np.mean, **how).confidence_interval
     assert found[["accuracy_rows_lo", "accuracy_rows_hi"]].tolist() == pytest.approx(list(expected), abs=1.5 / 900)
@@ -184,12 +184,20 @@ def test_empty_frame_gives_an_empty_frame_with_its_columns():
     assert len(found) == 0 and {"cc_lo", "accuracy_rows_hi", "note"} <= set(found.columns)
 
 
+def test_0_resamples_leave_the_intervals_over_cases_missing_and_nothing_else():
+    records = from_letters(random_letters(30, 3))
+    found, whole = case_outcomes(records, resamples=0), case_outcomes(records, resamples=10)
+    missing = [f"{name}{end}" for name in (*MEASURES, "accuracy") for end in ("_lo", "_hi")]
+    assert found[missing].isna().all(axis=None) and whole[missing].notna().all(axis=None)
+    pd.testing.assert_frame_equal(found.drop(columns=missing), whole.drop(columns=missing))
+
+
 def test_bad_input_is_refused():
     records = from_letters([["A", "B", "A"]])
     with pytest.raises(ParameterError, match="invalid = 'same': 'differ' or 'agree' is expected"):
         case_outcomes(records, invalid="same")
-    with pytest.raises(ParameterError, match="resamples = 0"):
-        case_outcomes(records, resamples=0)
+    with pytest.raises(ParameterError, match="resamples = -1: a whole number of at least 0"):
+        case_outcomes(records, resamples=-1)
     with pytest.raises(DataError, match="lack the column 'letter'"):
         case_outcomes(records.drop(columns="letter"))
     with pytest.raises(DataError, match="occur twice"):

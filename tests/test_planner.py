@@ -13,7 +13,7 @@ from nsh.errors import ParameterError
 from nsh.gaps import anchoring
 from nsh.outcomes import case_outcomes
 from nsh.patterns import from_patterns
-from nsh.planner import planner
+from nsh.planner import discordance, minimum_detectable_gap, power, sample_size
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -49,7 +49,7 @@ def normal_sample_size(mean_square, gap, power=0.8, alpha=0.05):
 @pytest.mark.parametrize(("b", "c"), [(12, 8), (20, 0), (4, 16)])
 def test_two_voices_have_the_power_of_all_outcomes_enumerated(n, gap, b, c):
     """b + c = 20 of 50 pairs whichever side is ahead, so the records differ only in their own gap."""
-    found = planner(two_voices(b, c, 15, 15)).power(n, gap)
+    found = power(discordance(two_voices(b, c, 15, 15)), n, gap)
     assert found.power == pytest.approx(trinomial_power(n, 0.4, gap), abs=MONTE_CARLO)
     assert (found.n, found.gap, found.note) == (n, gap, "")
 
@@ -58,13 +58,13 @@ def test_alpha_is_the_level():
     records = two_voices(12, 8, 15, 15)
     for alpha in (0.01, 0.1):
         expected = trinomial_power(50, 0.4, 0.2, alpha)
-        assert planner(records, alpha=alpha).power(50, 0.2).power == pytest.approx(expected, abs=MONTE_CARLO)
+        assert power(discordance(records), 50, 0.2, alpha).power == pytest.approx(expected, abs=MONTE_CARLO)
 
 
 @pytest.mark.parametrize("gap", [0.05, 0.1])
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_two_voices_need_the_sample_of_the_normal_formula(gap, power):
-    found = planner(two_voices(150, 150, 400, 300)).sample_size(gap, power)
+    found = sample_size(discordance(two_voices(150, 150, 400, 300)), gap, power)
     assert found.n == pytest.approx(normal_sample_size(0.3, gap, power), rel=0.05)
     assert power <= found.power < power + 0.03
 
@@ -72,7 +72,7 @@ def test_two_voices_need_the_sample_of_the_normal_formula(gap, power):
 @pytest.mark.parametrize("power", [0.5, 0.8, 0.95])
 def test_large_gaps_need_the_sample_that_has_the_power_by_enumeration(power):
     """Here the normal formula asks for up to a tenth more: 91 questions for a power of 0.95, of which 83 do."""
-    found = planner(two_voices(150, 150, 400, 300)).sample_size(0.2, power)
+    found = sample_size(discordance(two_voices(150, 150, 400, 300)), 0.2, power)
     assert trinomial_power(found.n, 0.3, 0.2) == pytest.approx(power, abs=0.02)
 
 
@@ -81,10 +81,12 @@ def test_more_voices_need_the_sample_of_the_normal_formula(k):
     """The mean squared score takes the place of the discordance: the formula is that of any paired mean."""
     answers = random_answers(2000, k, seed=k).astype(int)
     scores = answers[:, 0] - answers[:, 1:].mean(axis=1)
-    plans = planner(fabricated(answers.tolist(), voices=["clinical", *map(str, range(1, k))]))
-    assert plans.gap == pytest.approx(scores.mean()) and plans.largest_gap == pytest.approx(np.abs(scores).mean())
+    known = discordance(fabricated(answers.tolist(), voices=["clinical", *map(str, range(1, k))]))
+    assert known["share"] @ known.index == pytest.approx(scores.mean()) and known["n"].sum() == len(answers)
+    largest = np.abs(scores).mean()
+    assert power(known, 9, largest - 1e-9).note == "" and "holds gaps up to" in power(known, 9, largest + 1e-9).note
     for gap in (0.05, 0.1):
-        assert plans.sample_size(gap).n == pytest.approx(normal_sample_size((scores**2).mean(), gap), rel=0.05)
+        assert sample_size(known, gap).n == pytest.approx(normal_sample_size((scores**2).mean(), gap), rel=0.05)
 
 
 def mirrored(rows, gap):
@@ -113,7 +115,7 @@ def test_three_voices_have_the_power_of_every_sequence_of_six_mirrored_questions
     for drawn in product(weights, repeat=6):
         if sum(drawn) ** 2 > critical * sum(score**2 for score in drawn):
             exact += prod(weights[score] for score in drawn)
-    assert planner(fabricated(rows)).power(6, gap).power == pytest.approx(exact, abs=MONTE_CARLO)
+    assert power(discordance(fabricated(rows)), 6, gap).power == pytest.approx(exact, abs=MONTE_CARLO)
 
 
 def test_at_the_observed_gap_studies_are_drawn_from_the_questions_as_they_are():
@@ -121,128 +123,133 @@ def test_at_the_observed_gap_studies_are_drawn_from_the_questions_as_they_are():
     scores = answers[:, 0] - answers[:, 1:].mean(axis=1)
     drawn = np.random.default_rng(1).choice(scores, size=(5000, 80))
     loop = np.mean(drawn.sum(axis=1) ** 2 > stats.chi2.isf(0.05, 1) * (drawn**2).sum(axis=1))
-    plans = planner(fabricated(answers.tolist()))
-    assert plans.power(80, plans.gap).power == pytest.approx(loop, abs=4 * 0.5 * sqrt(1 / 5000 + 1 / 20_000))
+    known = discordance(fabricated(answers.tolist()))
+    assert power(known, 80, known["share"] @ known.index).power == pytest.approx(
+        loop, abs=4 * 0.5 * sqrt(1 / 5000 + 1 / 20_000)
+    )
 
 
 def test_the_level_is_kept_where_there_is_no_gap():
     """Exact level of the uncorrected test at n = 400, D = 0.4, by the binomial of c given b + c."""
-    level = planner(two_voices(12, 8, 15, 15)).power(400, 0).power
+    level = power(discordance(two_voices(12, 8, 15, 15)), 400, 0).power
     totals = np.arange(401)
     tail = stats.binom.cdf(np.ceil((totals - np.sqrt(stats.chi2.isf(0.05, 1) * totals)) / 2) - 1, totals, 0.5)
     assert level == pytest.approx(2 * (stats.binom.pmf(totals, 400, 0.4) * tail).sum(), abs=MONTE_CARLO)
 
 
 def test_power_grows_with_questions_and_with_the_gap():
-    plans = planner(from_patterns(["B1"]))
+    known = discordance(from_patterns(["B1"]))
     for powers in (
-        [plans.power(n, 0.05).power for n in (50, 100, 200, 400, 800, 1600)],
-        [plans.power(500, gap).power for gap in (0.0, 0.02, 0.04, 0.06, 0.08, 0.1)],
+        [power(known, n, 0.05).power for n in (50, 100, 200, 400, 800, 1600)],
+        [power(known, 500, gap).power for gap in (0.0, 0.02, 0.04, 0.06, 0.08, 0.1)],
     ):
         assert powers == sorted(powers) and powers[0] < powers[-1]
 
 
 def test_smaller_gaps_need_more_questions_and_more_questions_find_smaller_gaps():
-    plans = planner(from_patterns(["B1"]))
-    sizes = [plans.sample_size(gap).n for gap in (0.02, 0.03, 0.05, 0.1)]
-    gaps = [plans.minimum_detectable_gap(n).gap for n in (100, 300, 1000, 3000)]
+    known = discordance(from_patterns(["B1"]))
+    sizes = [sample_size(known, gap).n for gap in (0.02, 0.03, 0.05, 0.1)]
+    gaps = [minimum_detectable_gap(known, n).gap for n in (100, 300, 1000, 3000)]
     assert sizes == sorted(sizes, reverse=True) and gaps == sorted(gaps, reverse=True)
-    assert plans.sample_size(0.05, 0.9).n > plans.sample_size(0.05, 0.8).n
+    assert sample_size(known, 0.05, 0.9).n > sample_size(known, 0.05, 0.8).n
 
 
 def test_size_and_gap_answer_each_other():
-    plans = planner(from_patterns(["B1"]))
-    size = plans.sample_size(0.05).n
-    assert plans.minimum_detectable_gap(size).gap == pytest.approx(0.05, abs=0.001)
+    known = discordance(from_patterns(["B1"]))
+    size = sample_size(known, 0.05).n
+    assert minimum_detectable_gap(known, size).gap == pytest.approx(0.05, abs=0.001)
 
 
 def test_released_models():
     """Normal formula with the mean squared score of patterns.csv; a gap of 0.05 needs about 620 questions."""
     records = from_patterns(["B1"])
-    plans = planner(records)
-    mean_square = float(plans.shares @ plans.scores**2)
-    assert plans.n_records == 7000 and plans.scores.tolist() == [-1, -0.5, 0, 0.5, 1]
-    assert plans.gap == pytest.approx(anchoring(records, resamples=1)["gap"].mean())
-    assert 1 - plans.shares[2] == pytest.approx(case_outcomes(records, resamples=1)["nse"].mean())
-    assert plans.sample_size(0.05).n == pytest.approx(normal_sample_size(mean_square, 0.05), rel=0.03)
-    assert normal_sample_size(mean_square, plans.minimum_detectable_gap(1000).gap) == pytest.approx(1000, rel=0.03)
+    known = discordance(records)
+    mean_square = float(known["share"] @ known.index**2)
+    assert known["n"].sum() == 7000 and known.index.tolist() == [-1, -0.5, 0, 0.5, 1]
+    assert known["share"] @ known.index == pytest.approx(anchoring(records, resamples=0)["gap"].mean())
+    assert 1 - known.at[0, "share"] == pytest.approx(case_outcomes(records, resamples=0)["nse"].mean())
+    assert sample_size(known, 0.05).n == pytest.approx(normal_sample_size(mean_square, 0.05), rel=0.03)
+    assert normal_sample_size(mean_square, minimum_detectable_gap(known, 1000).gap) == pytest.approx(1000, rel=0.03)
 
 
 def test_several_models_count_equally_however_many_questions_they_have():
     small = fabricated([[1, 0]] * 2 + [[1, 1]] * 2, voices=TWO, model="small")
     large = fabricated([[0, 1]] * 10 + [[0, 0]] * 30, voices=TWO, model="large")
-    plans = planner(pd.concat([small, large]))
-    assert plans.shares.tolist() == [0.125, 0.625, 0.25] and plans.n_records == 44
+    known = discordance(pd.concat([small, large]))
+    assert known["share"].tolist() == [0.125, 0.625, 0.25] and known["n"].tolist() == [10, 32, 2]
 
 
 def test_row_order_does_not_matter_and_the_seed_does():
     records = from_patterns(["B1"])
-    first, shuffled = planner(records), planner(records.sample(frac=1, random_state=1))
-    assert first.shares.tolist() == shuffled.shares.tolist()
-    assert first.power(300, 0.05) == shuffled.power(300, 0.05) == planner(records).power(300, 0.05)
-    assert first.power(300, 0.05) != planner(records, seed=1).power(300, 0.05)
+    first, shuffled = discordance(records), discordance(records.sample(frac=1, random_state=1))
+    pd.testing.assert_frame_equal(shuffled, first, check_exact=True)
+    assert power(first, 300, 0.05) == power(shuffled, 300, 0.05) != power(first, 300, 0.05, seed=1)
+    assert sample_size(first, 0.05) == sample_size(shuffled, 0.05) != sample_size(first, 0.05, seed=1)
 
 
 def test_n_0_is_said():
     lacking = fabricated([[1, None], [None, 0]], voices=TWO)
     for records in (lacking, lacking.iloc[:0]):
-        plans = planner(records)
-        for plan in (plans.power(10, 0.1), plans.sample_size(0.1), plans.minimum_detectable_gap(10)):
+        known = discordance(records)
+        for plan in (power(known, 10, 0.1), sample_size(known, 0.1), minimum_detectable_gap(known, 10)):
             assert plan.note == "n = 0" and np.isnan(plan.power)
-        assert plans.n_records == 0
+        assert known.empty and list(known) == ["share", "n"]
 
 
 def test_n_1_finds_nothing():
-    plans = planner(fabricated([[1, 0]], voices=TWO))
-    assert plans.power(1, 1.0).power == 0 and plans.power(3, 1.0).power == 0
-    assert plans.power(4, 1.0).power == 1  # 4² / 4 = 4 exceeds 3.84
-    assert plans.sample_size(1.0).n == 4
+    known = discordance(fabricated([[1, 0]], voices=TWO))
+    assert power(known, 1, 1.0).power == 0 and power(known, 3, 1.0).power == 0
+    assert power(known, 4, 1.0).power == 1  # 4² / 4 = 4 exceeds 3.84
+    assert sample_size(known, 1.0).n == 4
 
 
 def test_no_discordant_question_is_undefined():
-    plans = planner(fabricated([[1, 1, 1], [0, 0, 0]]))
-    assert plans.largest_gap == 0
-    for plan in (plans.power(100, 0), plans.sample_size(0.1), plans.minimum_detectable_gap(100)):
+    known = discordance(fabricated([[1, 1, 1], [0, 0, 0]]))
+    assert known["share"].to_dict() == {0: 1.0}
+    for plan in (power(known, 100, 0), sample_size(known, 0.1), minimum_detectable_gap(known, 100)):
         assert plan.note == "undefined: no discordant question" and np.isnan(plan.power)
-    assert plans.sample_size(0.1).n is None and np.isnan(plans.minimum_detectable_gap(100).gap)
+    assert sample_size(known, 0.1).n is None and np.isnan(minimum_detectable_gap(known, 100).gap)
 
 
 def test_one_voice_is_undefined():
     assert (
-        planner(fabricated([[1], [0]], voices=["clinical"])).power(10, 0.1).note == "undefined: no discordant question"
+        power(discordance(fabricated([[1], [0]], voices=["clinical"])), 10, 0.1).note
+        == "undefined: no discordant question"
     )
 
 
 def test_what_the_discordance_cannot_hold_is_undefined():
-    plans = planner(two_voices(2, 1, 4, 3))
-    assert plans.largest_gap == 0.3 and plans.power(20, 0.3).note == ""
-    assert plans.power(20, 0.31).note == "undefined: the discordance holds gaps up to 0.3000"
-    assert plans.sample_size(0.31).n is None
-    few = plans.minimum_detectable_gap(5)
-    assert np.isnan(few.gap) and few.note == "undefined: no gap up to 0.3000 has this power"
+    known = discordance(two_voices(2, 1, 4, 3))
+    assert power(known, 20, 0.3).note == ""
+    assert power(known, 20, 0.31).note == "undefined: the discordance holds gaps up to 0.3000"
+    assert sample_size(known, 0.31).n is None
+    few = minimum_detectable_gap(known, 5)
+    assert np.isnan(few.gap) and few.note.startswith("undefined: 5 questions and a gap of 0.3000 have a power of 0.")
 
 
 def test_no_gap_needs_more_questions_than_there_are():
-    found = planner(two_voices(2, 1, 4, 3)).sample_size(0.0)
-    assert found.n is None and found.note == "undefined: more than 10,000,000 questions"
+    found = sample_size(discordance(two_voices(2, 1, 4, 3)), 0.0)
+    assert found.n is None and found.note.startswith(
+        "undefined: 10,000,000 questions and a gap of 0.0000 have a power of 0.0"
+    )
 
 
 def test_unequal_case_sets_and_a_missing_voice_count_complete_questions():
-    plans = planner(fabricated([[1, 0, 0], [1, None, 1], [0, 1, 1], [1, 1, None]]))
-    assert plans.n_records == 2 and plans.shares.tolist() == [0.5, 0, 0, 0, 0.5]
+    known = discordance(fabricated([[1, 0, 0], [1, None, 1], [0, 1, 1], [1, 1, None]]))
+    assert known["n"].to_dict() == {-1: 1, 1: 1} and known["share"].tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda records: planner(records, alpha=5), "alpha = 5"),
-        (lambda records: planner(records, draws=0), "draws = 0"),
-        (lambda records: planner(records, reference="plain"), "reference voice 'plain'"),
-        (lambda records: planner(records).power(0, 0.1), "n = 0, gap = 0.1"),
-        (lambda records: planner(records).power(10, 5), "gap = 5"),
-        (lambda records: planner(records).sample_size(-0.1), "gap = -0.1"),
-        (lambda records: planner(records).sample_size(0.1, power=80), "power = 80"),
-        (lambda records: planner(records).minimum_detectable_gap(10, power=1), "power = 1"),
+        (lambda records: power(discordance(records), 9, 0.1, alpha=5), "alpha = 5"),
+        (lambda records: sample_size(discordance(records), 0.1, draws=0), "draws = 0"),
+        (lambda records: discordance(records, reference="plain"), "reference voice 'plain'"),
+        (lambda records: power(discordance(records), 0, 0.1), "n = 0, gap = 0.1"),
+        (lambda records: power(discordance(records), 10, 5), "gap = 5"),
+        (lambda records: sample_size(discordance(records), -0.1), "gap = -0.1"),
+        (lambda records: sample_size(discordance(records), 0.1, wanted=80), "wanted = 80"),
+        (lambda records: minimum_detectable_gap(discordance(records), 10, wanted=1), "wanted = 1"),
     ],
 )
 def test_mistakes_are_named(call, message):

@@ -163,7 +163,7 @@ def test_n_0_is_said(answers):
 
 def test_n_1_has_a_point_and_no_interval():
     found = pooled_effect(fabricated([[1, 0, 0]]))
-    assert found.effect == pytest.approx(-100) and isnan(found.lo) and found.note == "n = 1: interval undefined"
+    assert found.effect == pytest.approx(-100) and isnan(found.lo) and found.note == "n = 1: errors undefined"
 
 
 def test_several_conditions_are_refused():
@@ -218,5 +218,5 @@ def test_correlation_of_equal_values_is_undefined():
 
 
 def test_a_model_that_occurs_twice_is_refused():
-    with pytest.raises(DataError, match="model 'a' occurs twice"):
+    with pytest.raises(DataError, match="1 values occur twice, the first is model 'a'"):
         size_correlation(pd.concat([VALUES, VALUES[:1]]), SIZES)

@@ -81,6 +81,13 @@ def test_public_names_can_be_imported():
         nsh.nothing_of_that_name  # noqa: B018
 
 
+def test_no_public_name_is_hidden_by_a_module():
+    """Importing nsh.x sets the attribute nsh.x: a public function of that name would then be a module."""
+    import nsh
+
+    assert not set(nsh.__all__) & {path.stem for path in MODULES}
+
+
 def test_import_is_quick_and_loads_no_model_library():
     """The time is the interpreter's own account; 0.3 s is the limit, met with a wide margin."""
     program = (

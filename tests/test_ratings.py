@@ -6,7 +6,8 @@ import pytest
 
 from nsh.comparison import compare_printed
 from nsh.errors import DataError, MissingDataError
-from nsh.ratings import RATINGS, REALISM, facts_ratings, load_ratings, rating_tests, realism_agreement
+from nsh.rater_agreement import rating_tests, realism_agreement
+from nsh.ratings import RATINGS, REALISM, facts_ratings, load_ratings
 
 # Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": 4 observers, 12 units; ordinal 0.815 (unchecked)
 KRIPPENDORFF = ["1233214 12...", "1233224 125.3", ".333234 2251.", "1233244 1251."]
@@ -130,6 +131,13 @@ def test_tests_where_nothing_differs_are_undefined_without_warnings():
     assert rating_tests(rated([[1, 2]]), item="none")["note"].tolist() == ["n = 0"]
 
 
+def test_ratings_that_lack_a_column_or_come_twice_are_refused():
+    with pytest.raises(DataError, match="ratings lack the column 'rater'"):
+        realism_agreement(rated([[1, 2]]).drop(columns="rater"))
+    with pytest.raises(DataError, match="2 ratings occur twice"):
+        rating_tests(pd.concat([rated([[1, 2]])] * 2))
+
+
 @pytest.mark.parametrize("voices", [("clinical", "rural"), ("clinical", "a", "b", "c", "d")], ids=["two", "five"])
 def test_any_number_of_voices_raters_and_points(voices):
     """Kruskal-Wallis without ties by its definition; Bonferroni over all pairs; Mann-Whitney's U by counting."""
@@ -162,10 +170,10 @@ def test_a_file_is_read_with_blank_cells_as_missing(write):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ((HEAD, "1,alpha,5,good"), r"ratings\.csv, row 1, field 'x__r2': expected a number or nothing; found 'good'"),
+        ((HEAD, "1,alpha,5,good"), r"ratings\.csv, row 1, field 'x__r2': expected a number; found 'good'"),
         ((HEAD, "1,alpha,5,4", ",beta,5,4"), r"row 2, field 'question_id'"),
         (("question_id,x__r1", "1,5"), r"row 1, field 'persona'.*found None"),
-        ((HEAD, "1,alpha,5,4", "1,alpha,5,4"), "1, clinical comes twice"),
+        ((HEAD, "1,alpha,5,4", "1,alpha,5,4"), "occur twice, the first is case '1', voice 'clinical'"),
         ((HEAD, "1,alpha,5"), "row 1: expected 4 cells"),
     ],
 )

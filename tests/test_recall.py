@@ -7,9 +7,7 @@ import statsmodels.api as sm
 
 from nsh.cases import load_cases
 from nsh.errors import DataError, ParameterError
-from nsh.pooled import pooled_effect
 from nsh.recall import fact_recall, recall_penalty
-from nsh.records import records_frame
 
 FACTS = [
     {"fact": "fever", "value": "101 F for 3 days", "accepted": ["fever of 101 for 3 days"]},
@@ -110,12 +108,8 @@ def test_equals_statsmodels_with_dummies():
     assert recall_penalty(frame)["coef"].tolist()[1:] == pytest.approx(expected.tolist(), rel=1e-9)
 
 
-def test_without_controls_it_is_the_pooled_effect():
-    frame = made()
-    records = records_frame(frame.assign(condition="rewrite", source="fabricated", status="ok").to_dict("records"))
-    alone, pooled = recall_penalty(frame).iloc[0], pooled_effect(records)
-    expected = (pooled.effect, pooled.lo, pooled.hi)
-    assert [100 * alone[name] for name in ("coef", "lo", "hi")] == pytest.approx(expected, rel=1e-9)
+def test_n_counts_rows_questions_and_models():
+    alone = recall_penalty(made()).iloc[0]
     assert (alone["n"], alone["n_questions"], alone["n_models"]) == (480, 80, 2)
 
 
@@ -126,7 +120,11 @@ def test_row_order_does_not_matter():
 
 @pytest.mark.parametrize("voices", [("clinical", "cultural"), ("clinical", "a", "b", "c", "d")])
 def test_two_and_five_voices(voices):
-    assert recall_penalty(made(voices=voices))["n"].iloc[0] == 160 * len(voices)
+    """Complete answers: the penalty without controls is the marked voices' accuracy less the reference's."""
+    frame = made(voices=voices)
+    right = frame.groupby("marked")["correct"].mean()
+    alone = recall_penalty(frame).iloc[0]
+    assert alone["n"] == 160 * len(voices) and alone["coef"] == pytest.approx(right[True] - right[False])
 
 
 def test_rows_without_a_recall_and_single_rows_are_left_out():
@@ -142,8 +140,8 @@ def test_n_0():
 
 def test_one_cluster():
     found = recall_penalty(made(1))
-    assert found["note"].tolist() == ["undefined: all rows are of one question"] * 3
-    assert found[["coef", "lo", "hi", "p"]].isna().all(axis=None)
+    assert found["note"].tolist() == ["n = 1: errors undefined"] * 3
+    assert found["coef"].notna().all() and found[["lo", "hi", "p"]].isna().all(axis=None)
 
 
 def test_a_constant_recall_is_undefined_and_the_penalty_alone_is_not():
@@ -155,17 +153,17 @@ def test_a_constant_recall_is_undefined_and_the_penalty_alone_is_not():
 def test_a_recall_that_only_tells_the_voices_apart_is_collinear():
     frame = made()
     found = recall_penalty(frame.assign(recall=0.9 - 0.1 * frame["marked"]))
-    assert found["note"].tolist() == ["", *["undefined: the covariates are collinear"] * 2]
+    assert found["note"].tolist() == ["", *["undefined: the covariates are collinear in 480 rows"] * 2]
 
 
 def test_constant_answers_are_undefined():
     found = recall_penalty(made().assign(correct=True))
-    assert found[["coef", "p"]].isna().all(axis=None)
-    assert set(found["note"]) == {"undefined: the outcome is constant"}
+    assert (found[["coef", "lo", "hi"]] == 0).all(axis=None) and found["p"].isna().all()
+    assert set(found["note"]) == {"p undefined: the outcome is constant"}
 
 
 def test_errors():
-    with pytest.raises(DataError, match="lacks the column 'recall'"):
+    with pytest.raises(DataError, match="answers lack the column 'recall'; they have: model"):
         recall_penalty(made().drop(columns="recall"))
     with pytest.raises(ParameterError, match="reference voice 'rural' is in no row"):
         recall_penalty(made(), reference="rural")

@@ -2,12 +2,13 @@
 
 import pandas as pd
 import pytest
-from made_cases import make_cases
 
 from nsh import recomputed
+from nsh.cases import Case
 from nsh.errors import EngineError
 from nsh.printed import numbers, published
 from nsh.recomputed import recompute
+from nsh.told import told_of_questions
 
 
 def no_encoder(records):
@@ -17,7 +18,7 @@ def no_encoder(records):
 
 def test_without_released_files_the_pattern_counts_give_tables_3_and_4():
     sources = recompute(None, resamples=20)
-    assert sources["aggregate"] == {} and "nsh data pull" in sources["left out"][0]
+    assert sources["aggregate"] == {} and "nsh data pull" in sources["left out"][-1]
     own = sources["released"]
     gap = own["facts_table3_b1"]["omr"] - numbers("facts_table3_b1", "omr")
     assert gap.notna().all() and gap.abs().max() <= 0.00005 + 1e-9
@@ -61,13 +62,22 @@ def test_every_id_of_ours_that_a_row_takes_directly_is_a_row():
     assert {"nag_smallest", "pooled_effect_points", "size_nag_r"} <= set(own.index) <= ids
 
 
-def test_properties_of_made_cases():
-    """Twelve fabricated cases: counts by hand from how they are made."""
-    cases = make_cases(12)
-    found = recomputed._construction(cases)
-    assert found["n_vignettes"] == 12
-    assert found["n_generations"] == sum(len(case.narratives) for case in cases)
-    assert found["min_length"] == min(len(case.original or "") for case in cases)
+def test_what_is_told_of_questions_counted_by_hand():
+    """Of three vignettes two open with an age and one has 300 characters; one retelling set was not finished."""
+    voices = {"clinical": "Pain. Why?", "plain": "It hurts. Why?"}
+    vignettes = ["A 61-year-old man coughs. Why?", "An 8 month old boy. " + "x" * 280, "Pain at 40. Why?"]
+    cases = [
+        Case(str(n), "Why?", {"A": "x", "B": "y"}, "A", voices, text, {"_generation_status": status})
+        for n, (text, status) in enumerate(zip(vignettes, ["SUCCESS", "SUCCESS", "PARTIAL"], strict=True))
+    ]
+    assert told_of_questions(cases) == {
+        "n_vignettes": 3,
+        "n_partial_failed": 1,
+        "n_generations": 6,
+        "stem_matches": 2,
+        "length_matches": 1,
+        "min_length": 16,
+    }
 
 
 @pytest.fixture(scope="module")

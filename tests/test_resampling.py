@@ -44,9 +44,11 @@ def test_no_question_and_one_question(n, expected):
     assert counts.shape == expected and (counts == 1).all()
 
 
-def test_no_resample_is_refused():
-    with pytest.raises(ParameterError, match="resamples = 0: a whole number of at least 1"):
-        resamples_of(3, 0, 0)
+def test_no_resample_gives_no_interval_and_a_negative_number_is_refused():
+    (sums,) = resampled_sums([np.ones((3, 2))], 0, 0)
+    assert sums.shape == (0, 2) and all(map(isnan, percentiles(sums[:, 0])))
+    with pytest.raises(ParameterError, match="resamples = -1: a whole number of at least 0"):
+        resamples_of(3, -1, 0)
 
 
 def test_percentiles_equal_a_plain_loop_over_the_same_resamples():

@@ -127,6 +127,31 @@ def test_without_original_vignettes_their_rows_say_so():
     assert (undefined["n"] == 0).all()
 
 
+def test_no_cases_give_frames_with_their_columns_and_types():
+    frame, text = per_case([]), ["case", "voice", "person"]
+    assert frame.empty and list(frame) == list(per_case(CASES))
+    assert frame.drop(columns=text).dtypes.equals(per_case(CASES).drop(columns=text).dtypes)
+    table = describe_retellings([])
+    assert list(table) == list(describe_retellings(CASES)) and (table["n"] == 0).all()
+    assert (table["note"] == "n = 0").all() and table["value"].isna().all()
+    assert set(table["voice"]) == {"original", "any", "every marked"}
+
+
+def test_voices_are_those_of_all_cases_in_the_papers_order():
+    """The second case has another voice than the first and lacks one of its; "any" is over cases with all of them."""
+    texts = {"rural": "Age 40.", "cultural": "It hurts.", "clinical": "Age 40."}
+    cases = [
+        Case(str(number), "Why?", {"A": "x", "B": "y"}, "A", {voice: texts[voice] for voice in voices})
+        for number, voices in enumerate(
+            (["rural", "clinical"], ["cultural", "clinical"], ["rural", "cultural", "clinical"])
+        )
+    ]
+    table = describe_retellings(cases).set_index(["property", "voice"]).loc["numeric_age"]
+    assert table["n"].to_dict() == {"clinical": 3, "cultural": 2, "rural": 2, "any": 1, "every marked": 1}
+    assert table["count"].to_dict() == {"clinical": 3, "cultural": 0, "rural": 2, "any": 1, "every marked": 0}
+    assert table.index.tolist() == ["clinical", "cultural", "rural", "any", "every marked"]
+
+
 def test_the_reference_voice_is_chosen():
     table = describe_retellings(CASES, reference="rural").set_index(["property", "voice"])
     assert table.loc[("numeric_age", "every marked"), "count"] == table.loc[("numeric_age", "clinical"), "count"] == 2

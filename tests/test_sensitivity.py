@@ -1,17 +1,12 @@
-"""Rescoring and sensitivity against the released letters, plain counting and the other modules' measures."""
+"""Rescoring and sensitivity against the released letters, plain counting and least squares."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from nsh.accuracies import accuracy
-from nsh.agreement import mcnemar
 from nsh.cases import load_cases
 from nsh.errors import DataError, MissingDataError, ParameterError
-from nsh.gaps import anchoring
-from nsh.outcomes import case_outcomes
 from nsh.patterns import from_patterns
-from nsh.pooled import pooled_effect
 from nsh.records import records_frame
 from nsh.released import load_released
 from nsh.sensitivity import PARSERS, UNPARSED, rescore, sensitivity
@@ -133,38 +128,20 @@ def test_mistakes_are_named():
 
 
 @pytest.mark.parametrize("k", [2, 3, 5])
-def test_unparsed_as_wrong_gives_the_measures_of_the_other_modules(k):
-    voices = [*VOICES, "rural", "elderly"][:k]
-    records = pd.concat(
-        written(*random_replies(40, k, seed), voices=voices, model=model) for seed, model in enumerate(["m1", "m2"])
-    )
-    frame = sensitivity(records, options_of(records))
-    for parser in PARSERS:
-        read = rescore(records, parser, options_of(records))
-        ours = frame[(frame["parser"] == parser) & (frame["unparsed"] == "wrong")].set_index("measure")["value"]
-        assert ours["accuracy"].tolist() == accuracy(read).query("voice != 'overall'")["accuracy"].tolist()
-        for name in ("gap", "nag"):
-            assert ours[name].tolist() == pytest.approx(anchoring(read, resamples=1)[name].tolist())
-        assert ours["nse"].tolist() == pytest.approx(case_outcomes(read, resamples=1)["nse"].tolist())
-        tests = mcnemar(read)
-        assert ours["mcnemar_b"].tolist() == tests["b"].tolist()
-        assert ours[["mcnemar_b", "mcnemar_c"]].sum() == tests["n_discordant"].sum()
-        assert ours["pooled_effect"] == pytest.approx(pooled_effect(read).effect)
-    assert (frame["note"] == "").all()
-
-
-@pytest.mark.parametrize("k", [2, 3, 5])
-def test_left_out_is_a_plain_count_over_what_has_a_letter(k):
+@pytest.mark.parametrize("unparsed", UNPARSED)
+def test_every_measure_is_a_plain_count(k, unparsed):
+    """Over all answers, or over what has a letter in each voice that the measure needs."""
     voices = [*VOICES, "rural", "elderly"][:k]
     texts, stored = random_replies(60, k, seed=k)
     records = written(texts, stored, voices)
     frame = sensitivity(records, options_of(records))
-    right = [[letter and letter == "A" for letter in row] for row in stored]
+    right = [[letter == "A" if letter or unparsed == "wrong" else None for letter in row] for row in stored]
     for column, voice in enumerate(voices):
         answered = [row[column] for row in right if row[column] is not None]
-        row = look_up(frame, "accuracy", voice, unparsed="left out")
-        assert row["n"] == len(answered) < 60 and row["value"] == pytest.approx(sum(answered) / len(answered))
+        row = look_up(frame, "accuracy", voice, unparsed=unparsed)
+        assert row["n"] == len(answered) and row["value"] == pytest.approx(sum(answered) / len(answered))
     complete = [row for row in right if None not in row]
+    assert (len(complete) == 60) == (unparsed == "wrong")
     means = [sum(column) / len(complete) for column in zip(*complete, strict=True)]
     expected = {
         "gap": means[0] - sum(means[1:]) / (k - 1),
@@ -172,21 +149,26 @@ def test_left_out_is_a_plain_count_over_what_has_a_letter(k):
         "nse": sum(0 < sum(row) < k for row in complete) / len(complete),
     }
     for measure, value in expected.items():
-        row = look_up(frame, measure, unparsed="left out")
+        row = look_up(frame, measure, unparsed=unparsed)
         assert row["n"] == len(complete) and row["value"] == pytest.approx(value)
         assert row["change"] == pytest.approx(value - look_up(frame, measure)["value"])
     both = [(row[0], row[1]) for row in right if None not in row[:2]]
     for measure, kind in (("mcnemar_b", (True, False)), ("mcnemar_c", (False, True))):
-        row = look_up(frame, measure, f"{voices[0]}, {voices[1]}", unparsed="left out")
+        row = look_up(frame, measure, f"{voices[0]}, {voices[1]}", unparsed=unparsed)
         assert (row["n"], row["value"]) == (len(both), both.count(kind))
+    assert len(frame) == 6 * (k + 3 + k * (k - 1) + 1) and (frame["note"] == "").all()
 
 
-def test_pooled_effect_leaves_out_answers_without_a_letter():
-    records = written(*random_replies(50, 3, seed=9))
-    frame = sensitivity(records, options_of(records))
-    row = look_up(frame, "pooled_effect", unparsed="left out", model="all models")
-    kept = pooled_effect(records[records["status"] == "ok"])
-    assert (row["value"], row["n"]) == (kept.effect, kept.n_questions)
+@pytest.mark.parametrize("unparsed", UNPARSED)
+def test_pooled_effect_equals_a_regression_with_a_dummy_for_each_question(unparsed):
+    texts, stored = random_replies(50, 3, seed=9)
+    records = written(texts, stored)
+    row = look_up(sensitivity(records, options_of(records)), "pooled_effect", unparsed=unparsed, model="all models")
+    kept = records if unparsed == "wrong" else records[records["letter"].notna()]
+    design = pd.get_dummies(kept["case"], dtype=float).assign(marked=(kept["voice"] != "clinical").astype(float))
+    assert row["value"] == pytest.approx(100 * np.linalg.lstsq(design, kept["correct"].astype(float))[0][-1])
+    by_case = kept.groupby("case")["voice"].agg(set)
+    assert row["n"] == sum("clinical" in voices and len(voices) > 1 for voices in by_case)
 
 
 def test_n_0_is_said_where_no_answer_has_a_letter():

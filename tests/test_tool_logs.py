@@ -50,6 +50,19 @@ def test_counts_of_a_made_up_log(log):
     assert (row["encounters_pct"], row["questions_pct"], row["max_tools"]) == (50, 50, 5)
 
 
+def test_most_calls_of_each_kind_for_one_encounter(log):
+    """In one voice two readings, a look-up and two calculators; in the other three look-ups."""
+    tools = [("alpha", "lab_interpreter")] * 2 + [("alpha", "drug_kb"), ("alpha", "apgar"), ("alpha", "gcs")]
+    lines = [
+        json.dumps({"model": "m", "ablation": "full", "question_id": "1", "persona": persona, "tool": tool})
+        for persona, tool in tools + [("beta", "drug_kb")] * 3
+    ]
+    most = {"n_calculators": 2, "calculators_max": 2, "drug_lookups_max": 3, "tools_four_lab_once": 4}
+    assert tool_use(log(*lines))[list(most)].iloc[0].to_dict() == most
+    assert tool_use(log(*lines))["max_tools"].tolist() == [5]
+    assert tool_use(log(lines[0])).at[0, "n_calculators"] == 0
+
+
 def test_models_are_kept_apart_and_an_empty_log_has_none(log):
     other = json.dumps({"model": "new", "ablation": "full", "tool": "apgar", "question_id": "1", "persona": "rural"})
     assert tool_use(log(("1", "alpha"), other))["model"].tolist() == ["Llama-3.1-8B-Instruct", "new"]

@@ -1,7 +1,6 @@
 """Where weights come from, and that every way of not getting them is one clear sentence."""
 
 import shutil
-from importlib.metadata import PackageNotFoundError
 from types import SimpleNamespace
 
 import pytest
@@ -23,16 +22,13 @@ def cache(tmp_path, monkeypatch):
 
 
 def test_a_missing_package_is_named_with_its_pip_command(monkeypatch):
-    def missing(name):
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(weights, "distribution", missing)
+    monkeypatch.setattr(weights, "distributions", lambda name: [])
     with pytest.raises(EngineError, match=f"not installed: {PIP}"):
         packaged_file(PACKAGED)
 
 
 def test_another_version_of_the_package_is_refused(monkeypatch):
-    monkeypatch.setattr(weights, "distribution", lambda name: SimpleNamespace(version="0.2"))
+    monkeypatch.setattr(weights, "distributions", lambda name: [SimpleNamespace(version="0.2")])
     with pytest.raises(EngineError, match=rf"version 0\.2 is installed: {PIP}"):
         packaged_file(PACKAGED)
 
@@ -88,6 +84,15 @@ def test_what_is_no_gguf_file_is_refused_clearly(tmp_path):
     (tmp_path / "text.gguf").write_text("hello")
     with pytest.raises(EngineError, match=r"text\.gguf could not be loaded"):
         load(resolve(str(tmp_path / "text.gguf")), "float32")
+
+
+def test_progress_bars_come_back_after_an_error():
+    logging = pytest.importorskip("transformers").utils.logging
+    shown = logging.is_progress_bar_enabled()
+    with pytest.raises(OSError), weights.no_bars():
+        assert not logging.is_progress_bar_enabled()
+        raise OSError
+    assert logging.is_progress_bar_enabled() is shown
 
 
 def test_a_gated_model_says_where_to_accept_its_terms(monkeypatch):
