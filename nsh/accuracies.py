@@ -9,6 +9,7 @@ from scipy import stats
 from nsh.errors import DataError, ParameterError
 from nsh.matrix import check_records, order_voices, tidy
 from nsh.records import STATUSES
+from nsh.resampling import check_whole
 
 OVERALL = "overall"
 SHARES = [status for status in STATUSES if status != "pattern"]
@@ -135,7 +136,7 @@ def wilson(n_correct: int, n: int) -> tuple[float, float]:
     Raises
     ------
     ParameterError
-        ``n_correct`` does not lie between 0 and ``n``.
+        ``n_correct`` or ``n`` is not whole, or ``n_correct`` does not lie between 0 and ``n``.
 
     References
     ----------
@@ -146,7 +147,8 @@ def wilson(n_correct: int, n: int) -> tuple[float, float]:
     >>> [round(bound, 4) for bound in wilson(729, 1000)]
     [0.7006, 0.7556]
     """
-    if not 0 <= n_correct <= n:
+    check_whole(0, n_correct=n_correct, n=n)
+    if n_correct > n:
         raise ParameterError(f"n_correct = {n_correct} of n = {n}: a count between 0 and n is expected")
     if n == 0:
         return nan, nan

@@ -34,7 +34,8 @@ def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
     Raises
     ------
     DataError
-        If a file lacks a column or a model, or a cell is no number; file, row and column are named.
+        If a file lacks a column or a model, a cell is no number, or a model or one of its bias cases comes twice; file,
+        row and column are named.
 
     References
     ----------
@@ -58,7 +59,9 @@ def authors_aggregates(directory: str | Path) -> dict[str, pd.DataFrame]:
             primary = _numbers([kinds["primary"]], ["n", "nag"])
             nag[condition] = primary["nag"]
             if kinds["bias_cases"].is_file():
-                models = pd.Series([_model("model", row, where) for where, row in read_file(kinds["bias_cases"])])
+                models = pd.Series(
+                    [model for model, _ in _rows(kinds["bias_cases"], "model", "question_id")], dtype=object
+                )
                 below[condition] = 100 * models.value_counts().reindex(primary.index, fill_value=0) / primary["n"]
     for slug, columns in (("facts_table1_nag", nag), ("facts_table10_dss", below)):
         tables |= {slug: pd.DataFrame(columns).rename_axis("model").reset_index()} if columns else {}
@@ -85,10 +88,15 @@ def _files(directory: str | Path) -> dict[str, dict[str, Path]]:
     }
 
 
-def _model(field: str, row: dict[str, str], where: str) -> str:
-    """The papers' name of a row's model."""
-    key = text(field, row.get(field), where)
-    return MODELS.get(key, key)
+def _rows(file: Path, *key: str) -> dict[tuple[str, ...], tuple[str, dict[str, str]]]:
+    """Rows of a file, each with its place, by key: the papers' name of the model comes first."""
+    found = {}
+    for where, row in read_file(file):
+        model, *others = (text(name, row.get(name), where) for name in key)
+        if (names := (MODELS.get(model, model), *others)) in found:
+            raise wrong(where, key[-1], f"each {' and '.join(key)} once", row[key[-1]])
+        found[names] = where, row
+    return found
 
 
 def _numbers(files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
@@ -96,8 +104,8 @@ def _numbers(files: Sequence[Path], columns: Sequence[str]) -> pd.DataFrame:
     heads = read_data("aggregates.yaml")["columns"]
     rows: dict[str, dict[str, float]] = {}
     for file in files:
-        for where, row in read_file(file):
-            found = rows.setdefault(_model("Model", row, where), {})
+        for (model,), (where, row) in _rows(file, "Model").items():
+            found = rows.setdefault(model, {})
             found |= {name: _number(heads[name], row[heads[name]], where) for name in columns if heads[name] in row}
             lacking = [heads[name] for name in columns if found.get(name) is None]
             if lacking and file == files[-1]:

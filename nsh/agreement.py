@@ -6,9 +6,9 @@ from math import nan
 import numpy as np
 import pandas as pd
 
+from nsh.discordance import discordance_note, mcnemar_corrected, mcnemar_exact
 from nsh.errors import ParameterError
 from nsh.matrix import VoiceMatrix, tidy, voice_matrices
-from nsh.mcnemar import discordance_note, mcnemar_corrected, mcnemar_exact
 
 KEY = ["model", "condition"]
 PAIR = dict.fromkeys([*KEY, "voice_a", "voice_b"]) | {"n": "int64"}
@@ -37,7 +37,8 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
         number of tests: of the same model and condition (``p_bonferroni_model``), of the same condition
         (``p_bonferroni_all``), of the same condition against the reference (``p_bonferroni_reference``; missing for
         other pairs). ``significant`` says whether p_chi2 is below alpha; ``significant_model``, ``_all`` and
-        ``_reference`` say it of the corrected p. ``note`` explains p = 1 without discordant pairs, and n = 0.
+        ``_reference`` say it of the corrected p. ``note`` explains p = 1 without discordant pairs, and n = 0, and
+        counts the cases that lack one of the two voices.
 
     Raises
     ------
@@ -60,9 +61,10 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
     socioeconomic, cultural: b = 132, c = 92, p = 0.0092
     """
     rows = []
-    for pair, codes in _pairs(voice_matrices(records, reference=reference)):
+    for pair, codes, left_out in _pairs(voice_matrices(records, reference=reference)):
         n, b, c = len(codes), int((codes[:, 0] > codes[:, 1]).sum()), int((codes[:, 0] < codes[:, 1]).sum())
-        rows.append({**pair, "n": n, "b": b, "c": c, "n_discordant": b + c, "note": discordance_note(n, b, c)})
+        note = "; ".join(filter(None, [discordance_note(n, b, c), left_out]))
+        rows.append({**pair, "n": n, "b": b, "c": c, "n_discordant": b + c, "note": note})
     frame = tidy(rows, MCNEMAR_COLUMNS)
     tested, against = frame["n"] > 0, frame["voice_a"] == reference
     for name, test in (("p_exact", mcnemar_exact), ("p_chi2", mcnemar_corrected)):
@@ -80,12 +82,14 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
     return frame.assign(note=frame.pop("note"))
 
 
-def _pairs(matrices: Sequence[VoiceMatrix]) -> Iterator[tuple[dict[str, str], np.ndarray]]:
-    """Every pair of voices of every model and condition: its key and the codes of the cases with a record in both."""
+def _pairs(matrices: Sequence[VoiceMatrix]) -> Iterator[tuple[dict[str, str], np.ndarray, str]]:
+    """Every pair of voices: its key, the codes of the cases with a record in both, and the note on all other cases."""
     for matrix in matrices:
         for a, b in matrix.pairs():
             key = {"model": matrix.model, "condition": matrix.condition, "voice_a": a, "voice_b": b}
-            yield key, matrix.pair(a, b)
+            codes = matrix.pair(a, b)
+            missing = len(matrix.cases) - len(codes)
+            yield key, codes, f"{missing} cases without both voices left out" * bool(missing)
 
 
 def kappa(records: pd.DataFrame, on: str = "letter", reference: str = "clinical") -> pd.DataFrame:
@@ -131,11 +135,12 @@ def kappa(records: pd.DataFrame, on: str = "letter", reference: str = "clinical"
     counted = records.loc[records["status"] == "pattern", ["model", "condition"]]
     letterless = set(counted.itertuples(index=False, name=None)) if on == "letter" else set()
     rows = []
-    for pair, labels in _pairs(matrices):
+    for pair, labels, left_out in _pairs(matrices):
         if (pair["model"], pair["condition"]) in letterless:
             rows.append({**pair, "n": 0, "note": "undefined: pattern counts hold no letters"})
         else:
-            rows.append({**pair, **_kappa(labels, int((labels == 0).sum()) if on == "letter" else 0)})
+            row = _kappa(labels, int((labels == 0).sum()) if on == "letter" else 0)
+            rows.append({**pair, **row, "note": "; ".join(filter(None, [row["note"], left_out]))})
     return tidy(rows, KAPPA_COLUMNS)
 
 

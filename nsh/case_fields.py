@@ -9,11 +9,31 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from math import inf, isfinite, nan
+from pathlib import Path
 from typing import Any
 
-from nsh.errors import DataError
+from nsh.errors import DataError, MissingDataError, ParameterError
 
 LETTERS = "ABCDEFGHIJ"
+ENDINGS = (".jsonl", ".csv", ".parquet")
+
+
+def data_file(path: str | Path) -> Path:
+    """Return the path of a file of rows, for readers that take no other source.
+
+    Raises
+    ------
+    MissingDataError
+        If there is no such file.
+    ParameterError
+        If its ending is not one of those of files of rows.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise MissingDataError(f"there is no file {path.absolute()}")
+    if path.suffix.lower() not in ENDINGS:
+        raise ParameterError(f"{path}: expected a file that ends in {', '.join(ENDINGS)}")
+    return path
 
 
 def wrong(where: str, field: str, expected: str, value: Any) -> DataError:

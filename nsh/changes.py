@@ -40,8 +40,9 @@ def changes(
     DataFrame
         One row per model and other condition: ``n`` common questions; ``gap_reduction``, ``delta_accuracy`` (over all
         voices), ``delta_marked`` (over the marked), ``recovered`` and ``broken`` (proportions), each with a 95% paired
-        percentile interval ``_lo``, ``_hi``; ``note``. Resamples without a victim (or without a right marked answer)
-        do not count for the interval of ``recovered`` (or ``broken``).
+        percentile interval ``_lo``, ``_hi``; ``note``, which counts the answers whose status is not "ok": a gap that
+        shrinks because answers without a letter count as wrong in every voice is no improvement. Resamples without a
+        victim (or without a right marked answer) do not count for the interval of ``recovered`` (or ``broken``).
 
     Raises
     ------
@@ -66,7 +67,8 @@ def changes(
     >>> changes(records_frame(rows), baseline="B1")[["n", "gap_reduction", "recovered"]].values.tolist()
     [[1.0, 1.0, 1.0]]
     """
-    matrices = {(matrix.model, matrix.condition): matrix for matrix in voice_matrices(records, reference=reference)}
+    found = voice_matrices(records, reference=reference, needs=("status",))
+    matrices = {(matrix.model, matrix.condition): matrix for matrix in found}
     conditions = dict.fromkeys(condition for _, condition in matrices)
     if matrices and baseline not in conditions:
         raise ParameterError(f"baseline {baseline!r} is in no record; the records hold {', '.join(conditions)}")
@@ -74,8 +76,10 @@ def changes(
     pairs = [_common(matrices.get((matrix.model, baseline)), matrix) for matrix in compared]
     items = [_items(before, after) for before, after, _ in pairs]
     drawn, rows = resampled_sums(items, resamples, seed), []
+    status = dict(iter(records.groupby(["model", "condition"], observed=True)["status"]))
     for matrix, (before, _, left_out), values, sums in zip(compared, pairs, items, drawn, strict=True):
-        row = _summary(values, sums, before.shape[1] - 1, left_out)
+        statuses = [status.get((matrix.model, condition), []) for condition in (baseline, matrix.condition)]
+        row = _summary(values, sums, before.shape[1] - 1, _notes(*statuses, left_out))
         rows.append({"model": matrix.model, "condition": matrix.condition, **row})
     return tidy(rows, COLUMNS)
 
@@ -99,10 +103,20 @@ def _items(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.column_stack([part.sum(axis=1) for part in parts])
 
 
-def _summary(items: np.ndarray, sums: np.ndarray, n_marked: int, left_out: int) -> dict:
+def _notes(before: pd.Series, after: pd.Series, left_out: int) -> list[str]:
+    """What the statuses under the baseline and under the condition, and the cases left out, tell of a comparison."""
+    if "pattern" in {*before, *after}:
+        return ["pattern counts do not link questions across conditions"]
+    notes = [f"{left_out} cases not answered in every voice under both left out"] * bool(left_out)
+    for where, statuses in (("the baseline", before), ("the condition", after)):
+        letterless = sum(status != "ok" for status in statuses)
+        notes += [f"{letterless} answers without a letter under {where}, counted as wrong"] * bool(letterless)
+    return notes
+
+
+def _summary(items: np.ndarray, sums: np.ndarray, n_marked: int, notes: list[str]) -> dict:
     """Numbers and note of one model and condition, from its cases and their sums in every resample."""
     n = len(items)
-    notes = [f"{left_out} cases not answered in every voice under both left out"] * bool(left_out)
     if n == 0 or not n_marked:
         return {"n": n, "note": "; ".join(["n = 0" if n == 0 else "undefined: no marked voice", *notes])}
     totals, row = items.sum(axis=0), {"n": n}

@@ -94,8 +94,8 @@ def dss_summary(scores: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         One row per model and condition: `n` (cases with a score), `dss` (mean), `below_pct` (per cent of n below
-        0.80) and `note`, which counts the cases without a score, those that compare single letters and those that
-        compare empty responses.
+        0.80) and `note`, which counts the cases without a score and, of those with one, how many compare single
+        letters and how many empty responses.
 
     References
     ----------
@@ -111,8 +111,8 @@ def dss_summary(scores: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for (model, condition), group in scores.groupby(["model", "condition"], sort=False):
-        known = group["dss"].dropna()
-        n, letters, empty = len(known), int(group["letter_only"].sum()), int(group["empty"].sum())
+        scored = group[group["dss"].notna()]
+        n, known, letters, empty = len(scored), scored["dss"], sum(scored["letter_only"]), sum(scored["empty"])
         notes = ["n = 0"] * (n == 0)
         notes += [f"{len(group) - n} cases without two or more responses, one per voice, left out"] * (n < len(group))
         notes += [f"in {letters} of {n} cases every response is a single letter"] * (letters > 0)

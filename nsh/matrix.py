@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ class VoiceMatrix:
     ----------
     model, condition : str
     voices : tuple of str, length k
-        The columns; the reference voice comes first.
+        The columns: all voices of the records, of whatever model; the reference comes first.
     cases : array of str, shape (n,)
         The rows, sorted by id.
     codes : array of int, shape (n, k)
@@ -61,8 +60,6 @@ def voice_matrices(
 ) -> list[VoiceMatrix]:
     """Arrange records as one array per model and condition, in the order in which these first appear.
 
-    Every array has the voices of the whole frame as columns, so a voice that one model lacks is seen as missing.
-
     Parameters
     ----------
     records : DataFrame
@@ -80,10 +77,8 @@ def voice_matrices(
 
     Raises
     ------
-    DataError
-        A column or a key is missing, a case occurs twice in one voice, or ``correct`` is not boolean.
-    ParameterError
-        No record is in the reference voice.
+    DataError, ParameterError
+        As `check_records`.
 
     Examples
     --------
@@ -176,7 +171,8 @@ def check_records(
     Raises
     ------
     DataError
-        A column is missing, a key is empty, a case occurs twice in one voice, or ``correct`` is not boolean.
+        A column is missing, a key is empty or partly text, a case occurs twice in one voice, a letter is empty text,
+        or ``correct`` is not boolean or contradicts the letters.
     ParameterError
         A reference is given, and no record is in that voice.
     """
@@ -186,9 +182,17 @@ def check_records(
     names = {name: pd.Index(values) for name, (_, values) in found.items()}
     if (empty := (keys < 0).any(axis=1)).any():
         raise DataError(f"record {_name(records, KEY, empty)} has an empty key; all of {KEY} must be set")
+    if mixed := [name for name in KEY if names[name].inferred_type.startswith("mixed")]:
+        raise DataError(f"{mixed[0]} holds both text and other values, which cannot be joined; all text is expected")
     if "correct" in needs and not (known := records["correct"].isin([True, False])).all():
-        bad = records.loc[~known, "correct"].iloc[0]
-        raise DataError(f"record {_name(records, KEY, ~known)} has correct = {bad!r}; True or False is expected")
+        raise DataError(f"record {_name(records, (*KEY, 'correct'), ~known)}; as correct True or False is expected")
+    if "letter" in records and (blank := records["letter"].isin([""])).any():
+        raise DataError(f"record {_name(records, KEY, blank)} has letter ''; an answer without a letter has None")
+    if "correct" in needs and {"letter", "gold"} <= set(records):
+        letter, gold = np.split(pd.factorize(pd.concat([records["letter"], records["gold"]]))[0], 2)
+        wrong = pd.Series((letter >= 0) & (gold >= 0) & ((letter == gold) != records["correct"].to_numpy(bool)))
+        if wrong.any():
+            raise DataError(f"record {_name(records, KEY, wrong)} has a correct that its letter contradicts")
     if len(records) and reference is not None and reference not in names["voice"]:
         voices = ", ".join(order_voices(names["voice"]))
         raise ParameterError(f"reference voice {reference!r} is in no record; the records hold {voices}")
@@ -201,6 +205,6 @@ def _name(frame: pd.DataFrame, keys: Sequence[str], chosen: pd.Series) -> str:
     return ", ".join(f"{name} {value!r}" for name, value in first.items())
 
 
-def tidy(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str | None]) -> pd.DataFrame:
+def tidy(rows: Sequence[Mapping], types: Mapping[str, str | None]) -> pd.DataFrame:
     """Frame with the columns of ``types`` in order, each of its type (None: text, as pandas infers it), rows or not."""
     return pd.DataFrame(rows, columns=list(types)).astype({name: kind for name, kind in types.items() if kind})

@@ -49,7 +49,10 @@ def medqa_split(cases: Sequence[Case], test_file: str | Path) -> pd.Series:
     >>> medqa_split([case], file).to_dict()
     {'1': 'test'}
     """
-    questions = [case_fields.text("question", row.get("question"), where) for where, row in read_file(test_file)]
+    questions = [
+        case_fields.text("question", row.get("question"), where)
+        for where, row in read_file(case_fields.data_file(test_file))
+    ]
     test = {fold(question.partition("\nA) ")[0]) for question in questions}
     splits = {
         case.id: None if case.original is None else "test" if fold(case.original) in test else "train" for case in cases

@@ -1,7 +1,5 @@
 """Consistency of a case's answers across voices: CC, correct CC, NSE and the four outcomes of a case (``sdoh``)."""
 
-from math import nan
-
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -14,7 +12,8 @@ MEASURES = ("cc", "correct_cc", "nse", "stable_correct", "stable_wrong", "narrat
 NEEDS_LETTERS = ("cc", "stable_wrong", "unstable_wrong")
 BOUNDED = {f"{name}{end}": "float64" for name in (*MEASURES, "accuracy") for end in ("", "_lo", "_hi")}
 BY_ROWS = {"accuracy_rows_lo": "float64", "accuracy_rows_hi": "float64"}
-COLUMNS = {"model": None, "condition": None, "n": "int64", **BOUNDED, **BY_ROWS, "note": None}
+KEY = ("model", "condition")
+COLUMNS = {**dict.fromkeys(KEY), "n": "int64", **BOUNDED, **BY_ROWS, "note": None}
 
 
 def case_outcomes(records: pd.DataFrame, resamples: int = 2000, seed: int = 0, invalid: str = "differ") -> pd.DataFrame:
@@ -41,7 +40,8 @@ def case_outcomes(records: pd.DataFrame, resamples: int = 2000, seed: int = 0, i
         ``cc``, ``correct_cc``, ``nse``, ``stable_correct``, ``stable_wrong``, ``narrative_sensitive``,
         ``unstable_wrong`` and ``accuracy`` (proportions), each with the 95% percentile interval ``_lo``, ``_hi`` over
         cases; ``accuracy_rows_lo`` and ``_hi``, the interval over single answers as if they were independent; ``note``.
-        Pattern counts hold no letters: what compares letters is missing there.
+        Pattern counts hold no letters: what compares letters is missing there. Where the records hold a single voice,
+        only the accuracy is defined.
 
     Raises
     ------
@@ -71,11 +71,8 @@ def case_outcomes(records: pd.DataFrame, resamples: int = 2000, seed: int = 0, i
     letterless = set(counted.itertuples(index=False, name=None))
     rows = []
     for matrix, values, sums in zip(matrices, outcomes, resampled_sums(outcomes, resamples, seed), strict=True):
-        row = {"model": matrix.model, "condition": matrix.condition, **_summary(matrix, values, sums)}
-        if row["n"] and (matrix.model, matrix.condition) in letterless:
-            row |= {f"{name}{end}": nan for name in NEEDS_LETTERS for end in ("", "_lo", "_hi")}
-            row["note"] = "; ".join(filter(None, ["letters undefined: pattern counts hold none", row["note"]]))
-        rows.append(row)
+        key = matrix.model, matrix.condition
+        rows.append(dict(zip(KEY, key, strict=True)) | _summary(matrix, values, sums, key in letterless))
     return tidy(rows, COLUMNS)
 
 
@@ -88,7 +85,7 @@ def _outcomes(right: VoiceMatrix, letters: VoiceMatrix, invalid_agree: bool) -> 
     return np.column_stack([*shares, correct.sum(axis=1), invalid.sum(axis=1)])
 
 
-def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray) -> dict:
+def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray, letterless: bool) -> dict:
     """Numbers and note of one model and condition, from its cases and their sums in every resample."""
     n, k, notes = len(values), len(matrix.voices), matrix.left_out()
     if n == 0:
@@ -96,10 +93,15 @@ def _summary(matrix: VoiceMatrix, values: np.ndarray, sums: np.ndarray) -> dict:
     if n == 1:
         notes.append("n = 1: intervals over cases undefined")
     *totals, n_right, n_invalid = values.sum(axis=0).tolist()
-    if n_invalid:
+    if letterless:
+        notes.insert(0, "letters undefined: pattern counts hold none")
+    elif n_invalid:
         notes.append(f"{n_invalid} answers without a letter")
+    if k < 2:
+        notes.insert(0, "undefined: no other voice to compare with")
     row = {"n": n} | with_interval("accuracy", n_right / (n * k), sums[:, -2] / (n * k), n)
     for name, total, drawn in zip(MEASURES, totals, sums.T[:-2], strict=True):
-        row |= with_interval(name, total / n, drawn / n, n)
+        if k > 1 and not (letterless and name in NEEDS_LETTERS):
+            row |= with_interval(name, total / n, drawn / n, n)
     lo, hi = stats.binom.ppf([0.025, 0.975], n * k, n_right / (n * k)) / (n * k)
     return row | {"accuracy_rows_lo": lo, "accuracy_rows_hi": hi, "note": "; ".join(notes)}

@@ -11,6 +11,7 @@ from nsh.comparison import compare_printed
 from nsh.drawing import Drawing
 from nsh.facts_tables import facts_table3
 from nsh.gaps import anchoring
+from nsh.matrix import order_voices
 from nsh.printed import decimals, published
 from nsh.study import Study
 from nsh.tables import MARKS, Block, callout, table
@@ -25,7 +26,7 @@ SAMPLES = (
 def about(study: Study) -> Block:
     """Say in a box what was run on what, and where the papers' answers come from."""
     source = study.values["source"]
-    voices = ", ".join(study.cases[0].narratives)
+    voices = ", ".join(order_voices((name for case in study.cases for name in case.narratives), study.reference))
     lines = [f"This run: {len(study.cases)} cases from “{source}” in the voices {voices}; unmarked: {study.reference}."]
     lines += [SAMPLES] * (source == "samples")
     if "models" in study.values:
@@ -148,9 +149,9 @@ def table1(cases: Sequence[Case], whose: str, reference: str, judge: bool = Fals
     """
     printed = published("voice_table1_retellings").set_index("property").assign(original="")
     printed.loc["length_words (original 137)", "original"] = "137"
-    voices = ["original", *cases[0].narratives]
-    rows = []
-    for name, counted in voices_table1(cases, reference).groupby("property", sort=False):
+    described, rows = voices_table1(cases, reference), []
+    voices = described["voice"].unique()
+    for name, counted in described.groupby("property", sort=False):
         cells = counted.set_index("voice").reindex(voices)
         above = printed.loc[name].reindex(voices).fillna("")
         ours = [_table1_cell(cell, above[voice] if judge else "") for voice, cell in cells.iterrows()]

@@ -14,6 +14,8 @@ import pandas as pd
 from scipy import stats
 
 from nsh.accuracies import OVERALL
+from nsh.declared import nearest
+from nsh.errors import DataError, ParameterError
 from nsh.matrix import check_columns, order_voices, tidy
 
 REALISM = "narrative_realism_likert"
@@ -47,7 +49,9 @@ def realism_agreement(ratings: pd.DataFrame, raters: Sequence[str] = (), item: s
     Raises
     ------
     DataError
-        A column is missing, or a rating comes twice.
+        A column is missing, a rating comes twice, or a voice is named "overall".
+    ParameterError
+        The item, or one of the raters, is in no rating.
 
     References
     ----------
@@ -112,7 +116,14 @@ def rating_tests(ratings: pd.DataFrame, raters: Sequence[str] = (), item: str = 
 def _wide(ratings: pd.DataFrame, raters: Sequence[str], item: str) -> pd.DataFrame:
     """Ratings of one item: a row per voice and case, a column per rater."""
     check_columns(ratings, ["rating"], "ratings", once=("case", "voice", "item", "rater"))
+    if (ratings["voice"] == OVERALL).any():
+        raise DataError(f"a voice of the ratings is named {OVERALL!r}, the name of the row over all voices; rename it")
     rated = ratings[ratings["item"] == item]
+    for kind, asked, held in (("item", [item], ratings["item"]), ("rater", raters, rated["rater"])):
+        known = sorted(map(str, held.unique()))
+        if known and (strange := [name for name in asked if str(name) not in known]):
+            near = f"did you mean {nearest(strange[0], known)!r}? Known: {', '.join(known)}"
+            raise ParameterError(f"{kind} {strange[0]!r} is in no rating; {near}")
     wide = rated.pivot(index=["voice", "case"], columns="rater", values="rating")
     return wide.reindex(columns=list(raters) or wide.columns)
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from nsh.accuracies import OVERALL
-from nsh.case_fields import identifier, number, text
+from nsh.case_fields import data_file, identifier, number, text
 from nsh.case_files import read_file
+from nsh.errors import MissingDataError
 from nsh.matrix import check_columns, order_voices
 from nsh.rater_agreement import REALISM, rating_tests, realism_agreement
 from nsh.voices import released_names
@@ -33,7 +34,7 @@ def load_ratings(path: str | Path) -> pd.DataFrame:
     Raises
     ------
     MissingDataError
-        If there is no such file.
+        If there is no such file, or no rating in it.
     DataError
         If a row lacks its question or voice or a rating is no number (file, row and column are named), or an encounter
         comes twice.
@@ -47,14 +48,16 @@ def load_ratings(path: str | Path) -> pd.DataFrame:
     [['1', 'clinical', 'x', 'r1', 5.0]]
     """
     names, rows = released_names(), []
-    for where, row in read_file(path):
+    for where, row in read_file(data_file(path)):
         case = identifier("question_id", row.get("question_id"), where)
         voice = text("persona", row.get("persona"), where).split()[0]
         for column in (name for name in row if "__" in name):
             rows.append([case, names.get(voice, voice), *column.split("__", 1), number(column, row[column], where)])
     ratings = pd.DataFrame(rows, columns=[*RATING, "rating"])
     check_columns(ratings, [], f"ratings of {path}", once=RATING)
-    return ratings.dropna(ignore_index=True)
+    if (ratings := ratings.dropna(ignore_index=True)).empty:
+        raise MissingDataError(f"{path}: expected rows with ratings in columns named <item>__<rater>; found no rating")
+    return ratings
 
 
 def facts_ratings(ratings: pd.DataFrame) -> pd.Series:
@@ -72,6 +75,13 @@ def facts_ratings(ratings: pd.DataFrame) -> pd.Series:
         "all_raters" or "all", `mean_<voice>` and the per cents of facts and register are over all. Without variation
         among ratings, or with other than two informative raters, what is undefined is missing.
 
+    Raises
+    ------
+    MissingDataError
+        If there are no ratings of one of the three items.
+    DataError
+        If a column is missing, a rating comes twice, or a voice is named "overall".
+
     References
     ----------
     ``facts`` §2.3, Table 11, Appendix I.
@@ -83,6 +93,10 @@ def facts_ratings(ratings: pd.DataFrame) -> pd.Series:
     >>> numbers[["n_annotators", "n_informative", "ceiling_rating"]].tolist()
     [2.0, 0.0, 1.0]
     """
+    check_columns(ratings, ["rating"], "ratings", once=RATING)
+    if absent := sorted({REALISM, FACTS, REGISTER} - set(ratings["item"])):
+        held = ", ".join(sorted(set(ratings["item"]))) or "none"
+        raise MissingDataError(f"there are no ratings of {absent[0]}; the items rated: {held}")
     wide = ratings[ratings["item"] == REALISM].pivot(index=["voice", "case"], columns="rater", values="rating")
     varies = wide.nunique() > 1
     means, flat = wide.groupby("voice").mean(), wide.loc[:, ~varies].stack()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from nsh.errors import DataError, ParameterError
-from nsh.matrix import check_columns
+from nsh.errors import DataError
+from nsh.matrix import one_condition
 from nsh.quantities import TERMS, digits
 from nsh.regression import regress
 
@@ -107,9 +107,9 @@ def recall_penalty(
     Raises
     ------
     DataError
-        The frame lacks a column.
+        The frame lacks a column, or a model's case occurs twice in one voice.
     ParameterError
-        No row is in the reference voice.
+        The rows are of several conditions, or none is in the reference voice.
 
     References
     ----------
@@ -122,11 +122,8 @@ def recall_penalty(
     >>> recall_penalty(frame)["coef"].round(2).tolist()
     [-0.33, 0.25, 2.5]
     """
-    needed = ["model", "case", "voice", "correct", *controls]
-    check_columns(frame, needed, "answers")
-    if len(frame) and reference not in set(frame["voice"]):
-        raise ParameterError(f"reference voice {reference!r} is in no row")
-    known = frame.dropna(subset=needed).sort_values(["model", "case", "voice"])
+    one_condition(frame if "condition" in frame else frame.assign(condition=""), reference, needs=controls)
+    known = frame.dropna(subset=list(controls)).sort_values(["model", "case", "voice"])
     known = known[known.groupby(["model", "case"])["voice"].transform("size") > 1].set_index("case")
     data = known.assign(marked=known["voice"] != reference)
     sets = {"none": [], ", ".join(controls): controls}

@@ -11,7 +11,7 @@ from nsh.aggregates import authors_aggregates, missing_aggregates
 from nsh.case_files import QUESTIONS
 from nsh.cases import Case, load_cases
 from nsh.dss import dss, dss_summary
-from nsh.errors import NshError
+from nsh.errors import MissingDataError, NshError
 from nsh.explanations import voices_section6
 from nsh.facts_tables import facts_table3, facts_table4
 from nsh.gaps import anchoring
@@ -83,14 +83,10 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
         texts["voices_text"] |= _section6(cases, first, options, left_out) | told_of_retellings(cases)
         texts["facts_text"] |= told_of_questions(cases)
     if (folder / RATINGS).is_file():
-        ratings = load_ratings(folder / RATINGS)
-        texts["facts_text"] |= facts_ratings(ratings)
-        means = ratings.groupby(["item", "voice"])["rating"].mean().unstack()
-        rated = {
-            "facts_preserved_clinicians_pct": 100 * means.loc[FACTS],
-            "realism_clinicians_1_to_5": means.loc[REALISM],
-        }
-        tables[TABLE1] = pd.concat([tables.get(TABLE1), pd.DataFrame(rated).T])
+        try:
+            texts["facts_text"] |= _ratings(folder, tables)
+        except MissingDataError as error:
+            left_out.append(f"Ratings: {error}.")
     texts["facts_text"] |= _tools(folder, tables) | told_of_replies(records)
     if absent := missing_aggregates(folder):
         left_out.append(f"{len(absent)} of the authors' aggregate files are not here, the first is {absent[0]}.")
@@ -158,10 +154,21 @@ def _section6(
     return dict(voices_section6(cases, records, split=medqa_split(cases, file) if file else None, **options))
 
 
+def _ratings(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
+    """What `facts` says of the physicians' ratings, and the two rows of `voices` Table 1 that are theirs."""
+    ratings = load_ratings(folder / RATINGS)
+    numbers = facts_ratings(ratings)
+    means = ratings.groupby(["item", "voice"])["rating"].mean().unstack()
+    rated = {"facts_preserved_clinicians_pct": 100 * means.loc[FACTS], "realism_clinicians_1_to_5": means.loc[REALISM]}
+    tables[TABLE1] = pd.concat([tables.get(TABLE1), pd.DataFrame(rated).T])
+    return dict(numbers)
+
+
 def _tools(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
     """`facts` Table 9 from the logs, and the most calls of each kind for one encounter."""
-    logs = [path for key in MODELS if (path := folder / LOG.format(key=key)).is_file()]
+    paths = [path for key in MODELS if (path := folder / LOG.format(key=key)).is_file()]
+    logs = [runs for path in paths if len(runs := tool_use(path).query("ablation == 'full'"))]
     if not logs:
         return {}
-    tables["facts_table9_ns_operations"] = pd.concat(map(tool_use, logs)).set_index("model")
+    tables["facts_table9_ns_operations"] = pd.concat(logs).set_index("model")
     return tables["facts_table9_ns_operations"][list(MOST_TOOLS)].max().to_dict()

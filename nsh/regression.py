@@ -7,6 +7,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from nsh.errors import DataError, ParameterError
+from nsh.matrix import check_columns
+
 
 def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str], within: str | None = None) -> pd.DataFrame:
     """Regress a number per question, or per question and answer, on covariates.
@@ -36,6 +39,13 @@ def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str], within: str
         are undefined where the terms are collinear; errors are where all rows are of one question or, without `within`,
         are one more than the terms. Where the outcome is constant, coefficients are 0 and p is undefined.
 
+    Raises
+    ------
+    ParameterError
+        A column is named twice.
+    DataError
+        A column is missing, or a term or the outcome holds text.
+
     References
     ----------
     ``voices`` §4 (Metrics), §6 (errors and unit of the length are not printed) and §8.
@@ -46,8 +56,13 @@ def regress(frame: pd.DataFrame, outcome: str, terms: Sequence[str], within: str
     >>> regress(frame, "gap", ["without_age"])[["term", "coef", "n"]].round(3).values.tolist()
     [['without_age', 0.15, 4]]
     """
-    known = frame.dropna(subset=[outcome, *terms])
-    data = known[[outcome, *terms]].astype(float)
+    check_columns(frame, columns := [outcome, *terms, *[within] * bool(within)], "rows")
+    if len(set(columns)) < len(columns):
+        raise ParameterError(f"columns {', '.join(columns)}: each is expected once")
+    known = frame.dropna(subset=columns)
+    data = known[[outcome, *terms]].astype(object).apply(pd.to_numeric, errors="coerce").astype(float)
+    if text := [name for name in data if data[name].isna().any()]:
+        raise DataError(f"column {text[0]!r} holds {known.loc[data[text[0]].isna(), text[0]].iloc[0]!r}: no number")
     by = [known.index, known[within]] if within else np.zeros(len(data))
     groups = data.groupby(by, observed=True)
     varying = (groups.max() != groups.min()).any()

@@ -3,10 +3,30 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from math import nan
+from numbers import Integral
 
 import numpy as np
 
 from nsh.errors import ParameterError
+
+
+def check_whole(least: int, **numbers: int) -> None:
+    """Refuse a parameter that is not a whole number, or below the least one.
+
+    Raises
+    ------
+    ParameterError
+        The first such parameter is named.
+
+    Examples
+    --------
+    >>> check_whole(1, n=10, draws=10.5)
+    Traceback (most recent call last):
+    nsh.errors.ParameterError: draws = 10.5: a whole number of at least 1 is expected
+    """
+    for name, number in numbers.items():
+        if not (isinstance(number, Integral) and number >= least):
+            raise ParameterError(f"{name} = {number}: a whole number of at least {least} is expected")
 
 
 @lru_cache(maxsize=8)
@@ -34,7 +54,7 @@ def resamples_of(n: int, resamples: int, seed: int) -> np.ndarray:
     Raises
     ------
     ParameterError
-        ``resamples`` is negative.
+        ``resamples`` is negative or not whole.
 
     References
     ----------
@@ -45,8 +65,7 @@ def resamples_of(n: int, resamples: int, seed: int) -> np.ndarray:
     >>> resamples_of(3, 4, seed=0).sum(axis=1).tolist()
     [3.0, 3.0, 3.0, 3.0]
     """
-    if resamples < 0:
-        raise ParameterError(f"resamples = {resamples}: a whole number of at least 0 is expected")
+    check_whole(0, resamples=resamples)
     generator = np.random.default_rng([seed, n])
     counts = np.empty((resamples, n))
     for row in counts:
@@ -75,7 +94,7 @@ def resampled_sums(per_question: Sequence[np.ndarray], resamples: int, seed: int
     Raises
     ------
     ParameterError
-        ``resamples`` is negative.
+        ``resamples`` is negative or not whole.
 
     References
     ----------

@@ -5,6 +5,7 @@ from math import nan
 
 import pandas as pd
 
+from nsh.errors import ParameterError
 from nsh.matrix import one_condition, tidy
 from nsh.resampling import percentiles, resamples_of
 
@@ -83,6 +84,11 @@ def subset_means(
         One row per subset, then per difference: ``subset``, ``n`` (questions; of a difference, of both subsets added),
         ``mean`` with its 95% percentile interval ``lo``, ``hi`` in the unit of the values, and ``note`` ("n = 0").
 
+    Raises
+    ------
+    ParameterError
+        A difference names no subset, or ``resamples`` is negative or not whole.
+
     References
     ----------
     ``voices`` §6, Figure 3; bootstrap as in §4 (Metrics).
@@ -94,6 +100,8 @@ def subset_means(
     array([[2, 0.75, ''],
            [0, nan, 'n = 0']], dtype=object)
     """
+    if unknown := [name for pair in (differences or {}).values() for name in pair if name not in subsets]:
+        raise ParameterError(f"difference of {unknown[0]!r}: a subset is expected, one of {', '.join(subsets)}")
     values = values.dropna().astype(float).sort_index()
     weights = resamples_of(len(values), resamples, seed)
     members = pd.DataFrame(dict(subsets)).reindex(values.index).astype("boolean").fillna(False).astype(float)

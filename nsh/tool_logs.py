@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from nsh.case_fields import text
+from nsh.case_fields import data_file, text
 from nsh.case_files import read_file
-from nsh.errors import ParameterError
+from nsh.errors import DataError, ParameterError
 from nsh.released import MODELS
 
 LOG = "results/ns_results/ns_results/tool_call_log_{key}.jsonl"
@@ -41,7 +41,8 @@ def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd
     MissingDataError
         If there is no such file.
     DataError
-        If a line is broken or lacks a field; file and line are named.
+        If a line is broken or lacks a field (file and line are named), or more questions or voices have calls than
+        were run.
 
     References
     ----------
@@ -59,15 +60,19 @@ def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd
     n = n_questions * n_voices
     if n < 1:
         raise ParameterError(f"{n_questions} questions, {n_voices} voices: at least one of each is expected")
-    lines = [[text(name, row.get(name), where) for name in FIELDS] for where, row in read_file(path)]
+    lines = [[text(name, row.get(name), where) for name in FIELDS] for where, row in read_file(data_file(path))]
     calls = pd.DataFrame(lines, columns=FIELDS).replace({"model": MODELS})
     calls = calls.assign(calls=1, drug=calls["tool"] == "drug_kb", lab=calls["tool"] == "lab_interpreter")
     calls["calculator"] = ~(calls["drug"] | calls["lab"])
     counts = calls.groupby(list(FIELDS[:4]), sort=False)[["calls", "drug", "lab", "calculator"]].sum()
     counts["once"] = counts["calls"] - (counts["lab"] - 1).clip(lower=0)
     runs, encounters = calls.groupby(RUN, sort=False), counts.groupby(RUN, sort=False)
+    asked = runs[["question_id", "persona"]].nunique()
+    if (asked > [n_questions, n_voices]).any(axis=None):
+        held = "calls for {} questions in {} voices".format(*asked.max())
+        raise DataError(f"{path}: {held}; at most {n_questions} questions in {n_voices} voices were run")
     columns = {"n": n, "n_calls": runs.size(), "tools_per_question": runs.size() / n}
     columns |= {"encounters_pct": 100 * encounters.size() / n, "max_tools": encounters["calls"].max()}
-    columns["questions_pct"] = 100 * runs["question_id"].nunique() / n_questions
+    columns["questions_pct"] = 100 * asked["question_id"] / n_questions
     columns["n_calculators"] = calls["tool"].where(calls["calculator"]).groupby([calls[name] for name in RUN]).nunique()
     return pd.DataFrame(columns).join(encounters[list(MOST)].max().rename(columns=MOST)).reset_index()

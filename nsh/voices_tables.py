@@ -50,7 +50,8 @@ def voices_table1(cases: Sequence[Case], reference: str = "clinical") -> pd.Data
     ['length_words (original 137)', 'explicit_numeric_age_pct', 'original_verbatim_pct']
     """
     rows = describe_retellings(cases, reference)
-    rows = rows[rows["property"].isin(TABLE1) & rows["voice"].isin(["original", *cases[0].narratives])]
+    voices = {"original", *(voice for case in cases for voice in case.narratives)}
+    rows = rows[rows["property"].isin(TABLE1) & rows["voice"].isin(voices)]
     return rows.assign(property=rows["property"].map(TABLE1))[["property", "voice", "value", "count", "note"]]
 
 
@@ -76,7 +77,8 @@ def voices_section5(
         Accuracies, NAG and null as proportions; pooled effect in percentage points; counts of models and tests; means
         over models are unweighted, and `size_accuracy_r` takes a model's mean accuracy over voices. A number that the
         records do not allow (kappa on letters from pattern counts, a
-        correlation over fewer than three models) is missing.
+        correlation over fewer than three models, what is told of the clinical or cultural voice where the reference is
+        another or there is no such voice) is missing.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def voices_section5(
         {
             "n_models": len(gaps),
             **{f"accuracy_{voice}": value for voice, value in per_voice.mean().items()},
-            "error_rate_clinical_pct": 100 * errors[0],
+            "error_rate_clinical_pct": 100 * errors[0] if reference == "clinical" else None,
             "error_rate_marked_pct": 100 * errors[1],
             "more_errors_pct": 100 * (errors[1] / errors[0] - 1) if errors[0] else None,
             "nag_smallest": gaps["nag"].min(),
@@ -108,7 +110,7 @@ def voices_section5(
             "pooled_effect_points": pooled.effect,
             "pooled_effect_points_lo": pooled.lo,
             "pooled_effect_points_hi": pooled.hi,
-            "cultural_hardest_models": (gaps["worst_voice"] == "cultural").sum(),
+            "cultural_hardest_models": (gaps["worst_voice"] == "cultural").sum() if "cultural" in per_voice else None,
             "size_accuracy_r": by_size[0].r,
             "size_nag_r": by_size[1].r,
             "size_nag_p": by_size[1].p,

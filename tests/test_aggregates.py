@@ -95,3 +95,14 @@ def test_bias_cases_of_a_made_up_file(write):
     lines = ["model,question_id,dss", "llama31,MQ_1,0.1", "llama31,MQ_2,0.8"]
     write(*lines, name=PRIMARY.replace("primary", "bias_cases"))
     assert authors_aggregates(folder)["facts_table10_dss"]["B1"].tolist() == [25, 0]
+
+
+def test_a_model_or_a_bias_case_that_comes_twice_is_named(write):
+    with pytest.raises(
+        DataError, match=r"primary\.csv, row 2, field 'Model': expected each Model once; found 'llama31'"
+    ):
+        authors_aggregates(write(HEAD, ROW, ROW))
+    write(HEAD, ROW)
+    lines = ["model,question_id,dss", "llama31,MQ_1,0.1", "llama31,MQ_1,0.1"]
+    with pytest.raises(DataError, match=r"bias_cases\.csv, row 2, field 'question_id': expected each model and"):
+        authors_aggregates(write(*lines, name=PRIMARY.replace("primary", "bias_cases")))

@@ -107,7 +107,7 @@ def test_n_0_is_no_test_and_counts_in_no_correction():
     records = pd.concat([fabricated([[1, 0, None]] * 9), fabricated([[1, 1, 1]], model="other")])
     found = mcnemar(records).set_index(PAIR)
     row = found.loc[("model", "clinical", "cultural")]
-    assert row["n"] == 0 and row["note"] == "n = 0"
+    assert row["n"] == 0 and row["note"] == "n = 0; 9 cases without both voices left out"
     assert row[["p_exact", "p_chi2", "p_bonferroni_model", "significant"]].isna().all()
     tested = found.loc[("model", "clinical", "socioeconomic")]
     assert tested["p_bonferroni_model"] == tested["p_chi2"]
@@ -214,3 +214,11 @@ def test_empty_frame_gives_an_empty_frame_with_its_columns():
 def test_unknown_kind_of_kappa_is_refused():
     with pytest.raises(ParameterError, match="on = 'letters': 'letter' or 'correct'"):
         kappa(fabricated([[1, 0, 1]]), on="letters")
+
+
+def test_cases_without_both_voices_are_counted():
+    records = fabricated([[1, 0, 1], [1, None, 1], [0, 1, 1]])
+    for found in (mcnemar(records), kappa(records, on="correct")):
+        notes = found.set_index(["voice_a", "voice_b"])["note"]
+        assert notes["clinical", "socioeconomic"].endswith("1 cases without both voices left out")
+        assert "left out" not in notes["clinical", "cultural"]

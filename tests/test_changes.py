@@ -108,7 +108,7 @@ def test_released_conditions_change_the_gap_by_the_difference_of_their_gaps(rele
 
 def test_pattern_counts_link_no_questions_between_conditions():
     row = changes(from_patterns(["B1", "B2"]), "B1", resamples=5).iloc[0]
-    assert row["n"] == 0 and row["note"] == "n = 0; 2000 cases not answered in every voice under both left out"
+    assert row["n"] == 0 and row["note"] == "n = 0; pattern counts do not link questions across conditions"
     assert row[list(MEASURES)].isna().all()
 
 
@@ -184,3 +184,12 @@ def test_models_beyond_zero_are_counted():
         models_beyond_zero(frame, "nag")
     with pytest.raises(DataError, match="4 rows of one condition occur twice, the first is model 'a'"):
         models_beyond_zero(pd.concat([frame, frame]), "gap")
+
+
+def test_answers_without_a_letter_are_counted_beside_the_numbers():
+    """A method without any letter has no gap left; the note says why."""
+    records = study([[1, 0, 0], [1, 1, 0]], [[0, 0, 0], [0, 0, 0]])
+    records.loc[records["condition"] == "CoT", "status"] = "empty"
+    row = changes(records, "B1").iloc[0]
+    assert row["gap_reduction"] == 0.75
+    assert row["note"] == "6 answers without a letter under the condition, counted as wrong"

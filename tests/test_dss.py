@@ -207,3 +207,39 @@ def test_embeddings_of_the_real_model_are_unit_vectors_alone_and_in_a_batch(tmp_
     assert together[3] == pytest.approx(together[5], abs=1e-5)
     cut = embeddings._embed(["word " * 254])[0]  # 254 words and two marks are 256 tokens
     assert together[2] == pytest.approx(cut, abs=1e-5)
+
+
+def test_the_note_counts_scored_cases_only():
+    summary = dss_summary(dss(replies([["A"], ["B"]], voices=("clinical",)), encode=Fake()))
+    assert summary["note"].tolist() == ["n = 0; 2 cases without two or more responses, one per voice, left out"]
+    one = dss_summary(dss(replies([["A", "A", "B"], ["A", "A", None]]), encode=Fake()))
+    assert one["note"][0].endswith("in 1 of 1 cases every response is a single letter")
+
+
+def test_embedding_counts_its_texts_at_a_terminal_only(tmp_path, monkeypatch, capsys):
+    """A tiny model in the place of MiniLM."""
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+
+    class Tokens(dict):
+        def to(self, device):
+            return self
+
+    class Model:
+        device = "cpu"
+        eval = to = lambda self, *device: self
+
+        def __call__(self, **inputs):
+            return type("States", (), {"last_hidden_state": torch.ones(len(inputs["attention_mask"]), 2, 4)})
+
+    def tokenizer(texts, **shape):
+        return Tokens(attention_mask=torch.ones(len(texts), 2))
+
+    monkeypatch.setattr(embeddings, "weights_folder", lambda model: tmp_path)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda source: tokenizer)
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", lambda source, dtype: Model())
+    assert embeddings._embed(["a", "b", "c"]) == pytest.approx(np.full((3, 4), 0.5))
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    embeddings._embed(["a", "b", "c"])
+    assert "3/3" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """The numbers of `voices` section 6 by brute force on made-up answers, and on the released ones."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from fabricated import fabricated, random_answers
@@ -128,3 +130,16 @@ def test_slopes_on_the_released_answers_equal_scipy(section6, released):
     described = covariates(load_cases(str(released))).loc[gaps.index]
     for name, covariate in {"age": described["without_age"], "length": described["words"] / 100}.items():
         assert section6[f"{name}_slope_points"] == pytest.approx(stats.linregress(covariate, 100 * gaps).slope)
+
+
+def test_empty_records_give_n_0():
+    found = voices_section6(load_cases("samples"), fabricated([]))
+    assert found["n_overall"] == found["n_superset"] == 0 and "gap_overall" not in found
+
+
+def test_the_order_of_the_cases_does_not_matter_where_the_first_lacks_a_voice():
+    cases = load_cases("samples")
+    lacking = replace(cases[0], narratives={"clinical": cases[0].narratives["clinical"]})
+    records = fabricated([[1, 0, 1]] * len(cases), cases=[case.id for case in cases])
+    first, last = (voices_section6(order, records) for order in ([lacking, *cases[1:]], [*cases[1:], lacking]))
+    assert first.equals(last)

@@ -82,6 +82,7 @@ def test_a_number_that_we_do_not_have_is_unavailable():
 
 def test_grim_is_the_nearest_fraction():
     assert grim(0.6417, 3000) == 1925 / 3000 and grim(0.645, 11) == pytest.approx(7 / 11)
+    assert grim(2.0003, 3000) == 1 and grim(-0.0106, 1000) == -0.011
 
 
 def test_discordant_counts_from_kappa_are_those_of_table_4():

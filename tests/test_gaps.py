@@ -210,7 +210,7 @@ def test_empty_frame_gives_an_empty_frame_with_its_columns():
 
 @pytest.mark.parametrize("name", ["resamples", "permutations"])
 def test_a_negative_number_is_refused(name):
-    with pytest.raises(ParameterError, match=rf"{name} = -1\b.*whole numbers of at least 0 are expected"):
+    with pytest.raises(ParameterError, match=rf"{name} = -1: a whole number of at least 0 is expected"):
         anchoring(fabricated([[1, 0, 1]]), **{name: -1})
 
 

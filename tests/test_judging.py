@@ -13,7 +13,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 from nsh import prompts
 from nsh.cases import Case
 from nsh.engines import Completion, ScriptedEngine
-from nsh.errors import DataError, MissingDataError
+from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.judgements import COLUMNS, judge_agreement, judgements, load_judgements
 from nsh.judging import against_narrative, judge_added, judge_intermediate, read_reply
 from nsh.runner import Job, jobs, run
@@ -265,3 +265,21 @@ def test_one_judge_has_no_pair_and_no_judge_no_row():
 def test_a_frame_without_a_column_is_refused():
     with pytest.raises(DataError, match="judgements lack the column 'status'"):
         judge_agreement(counted(F=F).drop(columns="status"))
+
+
+def test_no_common_item_is_n_0_alone_and_an_item_judged_twice_its_own_id():
+    apart = pd.concat([counted(F=(1, 2)), counted(P=(1, 2)).assign(case=["x", "y"])])
+    notes = judge_agreement(apart)["note"]
+    assert notes.str.startswith("n = 0").all() and not notes.str.contains("spearman").any()
+    twice = pd.concat([counted(F=(1,)), counted(F=(2,))])
+    with pytest.raises(DataError, match="1 judgements occur twice, the first is case '00', voice 'clinical', judge"):
+        judge_agreement(twice)
+
+
+def test_another_ending_and_a_missing_column_are_named(tmp_path):
+    (tmp_path / "x.out").write_text(CSV)
+    with pytest.raises(ParameterError, match=r"x\.out: expected a file that ends in \.jsonl, \.csv, \.parquet$"):
+        load_judgements(tmp_path / "x.out")
+    (tmp_path / "a.csv").write_text("case,voice,n_added\n1,clinical,3")
+    with pytest.raises(DataError, match=r"row 1, field 'judge': expected a column of this name; found \['case', "):
+        load_judgements(tmp_path / "a.csv")

@@ -103,7 +103,7 @@ def test_empty_key_is_refused():
 def test_correct_that_is_not_boolean_is_refused(bad):
     records = fabricated([[1, 0, 1]]).astype({"correct": object})
     records.loc[1, "correct"] = bad
-    with pytest.raises(DataError, match=r"'socioeconomic' has correct = .*True or False is expected"):
+    with pytest.raises(DataError, match=r"'socioeconomic', correct .*; as correct True or False is expected"):
         check_records(records)
 
 
@@ -139,3 +139,24 @@ def test_records_of_one_condition_give_their_voices_and_those_of_several_are_ref
         one_condition(pd.concat([records, records.assign(condition="other")]), "plain")
     with pytest.raises(ParameterError, match="'clinical' is in no record; the records hold cultural, plain, rural"):
         one_condition(records, "clinical")
+
+
+def test_empty_text_is_no_letter_and_is_refused():
+    records = from_letters([["A", "A", None]])
+    with pytest.raises(DataError, match="voice 'cultural' has letter ''"):
+        check_records(records.assign(letter=records["letter"].fillna("")))
+
+
+@pytest.mark.parametrize("kind", ["object", "string", "category"])
+def test_a_mark_that_contradicts_the_letters_is_refused(kind):
+    records = from_letters([["A", "B", None]]).assign(gold="A").astype({"letter": kind, "gold": kind})
+    check_records(records)
+    records.loc[1, "correct"] = True
+    with pytest.raises(DataError, match="voice 'socioeconomic' has a correct that its letter contradicts"):
+        check_records(records)
+
+
+def test_ids_that_are_text_in_one_condition_and_numbers_in_another_are_refused():
+    records = [fabricated([[1, 1, 1]], cases=[case], condition=str(case)) for case in ("1", 1)]
+    with pytest.raises(DataError, match="case holds both text and other values"):
+        check_records(pd.concat(records))

@@ -202,3 +202,13 @@ def test_bad_input_is_refused():
         case_outcomes(records.drop(columns="letter"))
     with pytest.raises(DataError, match="occur twice"):
         case_outcomes(pd.concat([records, records]))
+
+
+def test_a_single_voice_has_an_accuracy_only():
+    row = case_outcomes(fabricated([[1], [0]], voices=["clinical"]), resamples=5).iloc[0]
+    assert row["accuracy"] == 0.5 and row[list(MEASURES)].isna().all()
+    assert row["note"].startswith("undefined: no other voice")
+
+
+def test_pattern_counts_say_once_that_they_hold_no_letters():
+    assert case_outcomes(from_patterns(["B2"]), resamples=0)["note"][0] == "letters undefined: pattern counts hold none"

@@ -1,5 +1,7 @@
 """Parts of pages: what a run is, what must not be read into it."""
 
+from dataclasses import replace
+
 import pytest
 from made_cases import make_cases
 
@@ -32,6 +34,7 @@ def test_canned_answers_are_marked_fabricated(study):
 
 def test_a_model_inside_the_interval_of_blind_picking_is_at_chance_level(study):
     """One right of twelve has a Wilson interval of [0.01, 0.35], which holds 0.25; twelve of twelve does not."""
+    study.records["letter"] = None
     study.records["correct"] = [True] + [False] * 11
     assert "at chance level: accuracy 0.08 [0.01, 0.35], blind picking 0.25" in parts.chance_note(study)
     study.records["correct"] = True
@@ -78,3 +81,11 @@ def test_table_1_marks_only_where_numbers_should_agree():
     plain = str(parts.table1(make_cases(3, voices=("plain", "rural")), "this run", "plain"))
     assert "✓" not in plain and "≠" not in plain
     assert "rural" in plain and "n = 0" in plain and "nan" not in plain
+
+
+def test_voices_of_all_cases_are_named(study):
+    first, second = make_cases(2, voices=("plain", "rural"))
+    cases = [replace(first, narratives={"plain": "It hurts."}), second]
+    assert "rural" in str(parts.table1(cases, "this run", "plain"))
+    object.__setattr__(study, "cases", cases)
+    assert "in the voices plain, rural" in str(parts.about(study))

@@ -245,7 +245,7 @@ def test_unequal_case_sets_and_a_missing_voice_count_complete_questions():
         (lambda records: power(discordance(records), 9, 0.1, alpha=5), "alpha = 5"),
         (lambda records: sample_size(discordance(records), 0.1, draws=0), "draws = 0"),
         (lambda records: discordance(records, reference="plain"), "reference voice 'plain'"),
-        (lambda records: power(discordance(records), 0, 0.1), "n = 0, gap = 0.1"),
+        (lambda records: power(discordance(records), 0, 0.1), "n = 0: a whole number of at least 1"),
         (lambda records: power(discordance(records), 10, 5), "gap = 5"),
         (lambda records: sample_size(discordance(records), -0.1), "gap = -0.1"),
         (lambda records: sample_size(discordance(records), 0.1, wanted=80), "wanted = 80"),
@@ -255,3 +255,18 @@ def test_unequal_case_sets_and_a_missing_voice_count_complete_questions():
 def test_mistakes_are_named(call, message):
     with pytest.raises(ParameterError, match=message):
         call(two_voices(2, 1, 4, 3))
+
+
+def test_empty_records_are_undefined():
+    assert (
+        power(discordance(fabricated([])), 10, 0.1).note
+        == sample_size(discordance(fabricated([])), 0.1).note
+        == "n = 0"
+    )
+
+
+def test_a_mistake_names_what_was_given_only():
+    with pytest.raises(ParameterError, match=r"^gap = 5: a gap from 0 to 1 and alpha"):
+        sample_size(discordance(two_voices(2, 1, 4, 3)), 5)
+    with pytest.raises(ParameterError, match=r"^n = 10\.5: a whole number of at least 1 is expected$"):
+        power(discordance(two_voices(2, 1, 4, 3)), 10.5, 0.1)

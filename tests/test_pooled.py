@@ -220,3 +220,13 @@ def test_correlation_of_equal_values_is_undefined():
 def test_a_model_that_occurs_twice_is_refused():
     with pytest.raises(DataError, match="1 values occur twice, the first is model 'a'"):
         size_correlation(pd.concat([VALUES, VALUES[:1]]), SIZES)
+
+
+def test_values_that_are_equal_but_for_their_summation_have_no_correlation():
+    found = size_correlation(pd.Series({"a": 0.1 + 0.2, "b": 0.3, "c": 0.3}), {"a": 1, "b": 2, "c": 3})
+    assert np.isnan(found.r) and found.note == "undefined: all values or all sizes are equal"
+
+
+def test_without_any_discordance_the_effect_is_exactly_0():
+    found = pooled_effect(fabricated([[1, 1, 1]] * 7 + [[0, 0, 0]] * 6))
+    assert (found.effect, found.lo, found.hi) == (0, 0, 0) and found.note == "p undefined: the outcome is constant"

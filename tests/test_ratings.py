@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from nsh.comparison import compare_printed
-from nsh.errors import DataError, MissingDataError
+from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.rater_agreement import rating_tests, realism_agreement
 from nsh.ratings import RATINGS, REALISM, facts_ratings, load_ratings
 
@@ -118,7 +118,7 @@ def test_constant_ratings_one_rater_and_no_ratings_are_undefined():
     assert np.isnan([constant["alpha"], constant["icc"]]).all()
     assert realism_agreement(rated([[1], [2]])).iloc[0]["note"] == "undefined: one rater"
     assert realism_agreement(rated([[1, np.nan], [np.nan, 2]])).iloc[0]["note"] == "n = 0"
-    assert realism_agreement(rated([[1, 2]]), item="none")["note"].tolist() == ["n = 0"]
+    assert realism_agreement(rated([[1, 2]]).iloc[:0])["note"].tolist() == ["n = 0"]
     single = realism_agreement(rated([[1, 2]])).iloc[0]
     assert (single["n"], single["note"]) == (1, "n = 1: ICC undefined")
 
@@ -128,7 +128,7 @@ def test_tests_where_nothing_differs_are_undefined_without_warnings():
     assert notes.tolist() == ["undefined: nothing differs"] * 3
     one_voice = rating_tests(rated([[1, 2], [3, 5]]))
     assert one_voice["note"].tolist() == ["undefined: nothing differs", ""]
-    assert rating_tests(rated([[1, 2]]), item="none")["note"].tolist() == ["n = 0"]
+    assert rating_tests(rated([[1, 2]]).iloc[:0])["note"].tolist() == ["n = 0"]
 
 
 def test_ratings_that_lack_a_column_or_come_twice_are_refused():
@@ -136,6 +136,32 @@ def test_ratings_that_lack_a_column_or_come_twice_are_refused():
         realism_agreement(rated([[1, 2]]).drop(columns="rater"))
     with pytest.raises(DataError, match="2 ratings occur twice"):
         rating_tests(pd.concat([rated([[1, 2]])] * 2))
+    with pytest.raises(DataError, match="2 ratings occur twice"):
+        facts_ratings(pd.concat([rated([[1, 2]])] * 2))
+
+
+def test_a_voice_named_as_the_row_over_all_is_refused():
+    for statistic in (realism_agreement, rating_tests):
+        with pytest.raises(DataError, match="a voice of the ratings is named 'overall'"):
+            statistic(rated([[1, 2], [2, 1]], ("clinical", "overall")))
+
+
+def test_an_unknown_item_or_rater_is_refused_and_the_nearest_named():
+    with pytest.raises(ParameterError, match="item 'realism' is in no rating; did you mean 'narrative_realism_likert'"):
+        realism_agreement(rated([[1, 2]]), item="realism")
+    with pytest.raises(ParameterError, match=r"rater 'R2' is in no rating; did you mean 'r2'\? Known: r1, r2"):
+        rating_tests(rated([[1, 2]]), ["r1", "R2"])
+
+
+@pytest.mark.parametrize("lines", [[], [HEAD], ["question_id,persona", "1,alpha"], [HEAD, "1,alpha,,"]])
+def test_a_file_without_ratings_is_named(write, lines):
+    with pytest.raises(MissingDataError, match=r"ratings\.csv: expected rows with ratings in columns named"):
+        load_ratings(write(*lines))
+
+
+def test_a_missing_item_is_named():
+    with pytest.raises(MissingDataError, match=f"no ratings of facts_preserved_binary; the items rated: {REALISM}"):
+        facts_ratings(rated([[1, 2]]))
 
 
 @pytest.mark.parametrize("voices", [("clinical", "rural"), ("clinical", "a", "b", "c", "d")], ids=["two", "five"])

@@ -163,7 +163,15 @@ def test_constant_answers_are_undefined():
 
 
 def test_errors():
-    with pytest.raises(DataError, match="answers lack the column 'recall'; they have: model"):
+    with pytest.raises(DataError, match="records lack the column 'recall'; they have: model"):
         recall_penalty(made().drop(columns="recall"))
-    with pytest.raises(ParameterError, match="reference voice 'rural' is in no row"):
+    with pytest.raises(ParameterError, match="reference voice 'rural' is in no record"):
         recall_penalty(made(), reference="rural")
+
+
+def test_two_conditions_or_two_answers_in_one_voice_are_refused():
+    frame = made()
+    with pytest.raises(ParameterError, match="records of 2 conditions"):
+        recall_penalty(pd.concat([frame.assign(condition="B1"), frame.assign(condition="B2")]))
+    with pytest.raises(DataError, match="1 records occur twice"):
+        recall_penalty(pd.concat([frame, frame.iloc[[0]]]))

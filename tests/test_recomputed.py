@@ -1,5 +1,7 @@
 """Our own numbers for the ledger: from pattern counts, from a part of the released files, and from all of them."""
 
+import json
+
 import pandas as pd
 import pytest
 
@@ -7,8 +9,10 @@ from nsh import recomputed
 from nsh.cases import Case
 from nsh.errors import EngineError
 from nsh.printed import numbers, published
+from nsh.ratings import RATINGS
 from nsh.recomputed import recompute
 from nsh.told import told_of_questions
+from nsh.tool_logs import LOG
 
 
 def no_encoder(records):
@@ -53,6 +57,46 @@ def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
     sources = recompute(tmp_path, resamples=20)
     assert "DSS: no encoder here." in sources["left out"]
     assert len(sources["released"]["facts_table3_b1"]) == 7
+
+
+def test_answers_that_are_not_all_are_said(monkeypatch, tmp_path):
+    """An empty folder; seven models with 12 questions; six models, of which one has 999 of 1,000."""
+    from test_one_letter import fabricate_released
+
+    monkeypatch.setattr(recomputed, "dss", no_encoder)
+    counted = [f"{condition}: the packaged pattern counts, no answers." for condition in ("B1", "B2", "B3")]
+    assert recompute(tmp_path, resamples=10)["left out"][:3] == counted
+    fabricate_released(tmp_path)
+    said = recompute(tmp_path, resamples=10)["left out"]
+    assert sum(line.startswith("B1: 12 questions of ") for line in said) == 7 and "of 7 models" not in str(said)
+    monkeypatch.setattr(recomputed, "N_QUESTIONS", 12)
+    assert not [line for line in recompute(tmp_path, resamples=10)["left out"] if line.startswith("B1")]
+    files = sorted((tmp_path / "results").rglob("results_B1_*.jsonl"))
+    files[0].unlink()
+    files[1].write_text(files[1].read_text().partition("\n")[2])
+    said = [line for line in recompute(tmp_path, resamples=10)["left out"] if line.startswith("B1")]
+    assert said == ["B1: answers of 6 of 7 models.", "B1: 11 questions of gemma-3-12b-it."]
+
+
+@pytest.mark.parametrize("lines", ["", "question_id,persona,x__r1", "question_id,persona,x__r1\n1,alpha,5"])
+def test_without_the_ratings_their_rows_are_left_out_and_said(tmp_path, lines):
+    file = tmp_path / RATINGS
+    file.parent.mkdir(parents=True)
+    file.write_text(lines)
+    sources = recompute(tmp_path, resamples=10)
+    assert [line for line in sources["left out"] if line.startswith("Ratings: ")]
+    assert "n_annotators" not in sources["released"]["facts_text"]
+
+
+def test_empty_logs_and_other_ablations_are_no_rows_of_table_9(tmp_path):
+    first, second = (tmp_path / LOG.format(key=key) for key in ("llama31", "qwen25"))
+    first.parent.mkdir(parents=True)
+    first.write_text("")
+    assert "facts_table9_ns_operations" not in recompute(tmp_path, resamples=10)["released"]
+    call = {"model": "qwen25", "question_id": "1", "persona": "alpha", "tool": "gcs"}
+    second.write_text("\n".join(json.dumps(call | {"ablation": run}) for run in ("full", "half")))
+    table = recompute(tmp_path, resamples=10)["released"]["facts_table9_ns_operations"]
+    assert table[["ablation", "n_calls"]].values.tolist() == [["full", 1]]
 
 
 def test_every_id_of_ours_that_a_row_takes_directly_is_a_row():

@@ -9,6 +9,7 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+from nsh.errors import DataError, ParameterError
 from nsh.regression import regress
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -123,3 +124,13 @@ def test_rows_with_a_missing_value_are_left_out_and_counted():
     found = regress(holes, "gap", ["x"])
     assert found[NUMBERS].to_numpy() == pytest.approx(sandwich(frame.drop("q03"), ["x"]), abs=1e-10)
     assert set(found["n"]) == {39} and set(found["note"]) == {"1 rows with a missing value left out"}
+
+
+def test_a_column_that_is_missing_text_or_named_twice_is_named():
+    frame = pd.DataFrame({"gap": [0.0, 0.2, 0.3], "x": [0, 1, 3], "kind": ["a", "b", "a"]}, index=list("123"))
+    with pytest.raises(DataError, match="column 'kind' holds 'a': no number"):
+        regress(frame, "gap", ["x", "kind"])
+    with pytest.raises(DataError, match="lack the column 'y'"):
+        regress(frame, "gap", ["y"])
+    with pytest.raises(ParameterError, match="gap, x, x: each is expected once"):
+        regress(frame, "gap", ["x", "x"])

@@ -90,3 +90,8 @@ def test_sums_of_many_arrays_are_those_of_each_alone():
         loop = [np.repeat(values, counts, axis=0).sum(axis=0) for counts in drawn]
         assert np.array_equal(sums, loop)
     assert resampled_sums([], 100, 8) == []
+
+
+def test_resamples_are_whole():
+    with pytest.raises(ParameterError, match=r"resamples = 10\.5: a whole number of at least 0"):
+        resamples_of(3, 10.5, 0)

@@ -153,3 +153,9 @@ def test_the_gap_reduction_of_two_conditions():
     after = question_means(fabricated([[1, 1, 1], [1, 1, 0]], condition="rewrite"))
     reduction = (before - after)["gap"]
     assert subset_means(reduction, {"all": pd.Series(True, before.index)})["mean"].tolist() == [0.5]
+
+
+def test_a_difference_of_an_unknown_subset_is_named():
+    gaps = pd.Series({"1": 0.5, "2": 0.0})
+    with pytest.raises(ParameterError, match="difference of 'lnog': a subset is expected, one of long"):
+        subset_means(gaps, {"long": gaps > 0}, {"d": ("long", "lnog")})

@@ -83,3 +83,28 @@ def test_no_file_and_no_questions_are_errors(log, tmp_path):
         tool_use(tmp_path / "none.jsonl")
     with pytest.raises(ParameterError, match="0 questions, 3 voices"):
         tool_use(log(("1", "alpha")), n_questions=0)
+
+
+def test_runs_of_one_model_are_not_merged(log):
+    """The same encounter under two ablations, one calculator each, of another kind."""
+    call = {"model": "m", "question_id": "1", "persona": "alpha"}
+    runs = [{"ablation": "full", "tool": "gcs"}, {"ablation": "half", "tool": "apgar"}]
+    found = tool_use(log(*(json.dumps(call | run) for run in runs)))
+    assert found["ablation"].tolist() == ["full", "half"]
+    assert (found[["n_calls", "n_calculators", "max_tools"]] == 1).all(axis=None)
+
+
+def test_more_questions_or_voices_than_were_run_are_refused(log):
+    calls = log(("1", "alpha"), ("2", "alpha"), ("2", "beta"))
+    with pytest.raises(DataError, match=r"2 questions in 2 voices; at most 1 questions in 3 voices were run"):
+        tool_use(calls, n_questions=1)
+    with pytest.raises(DataError, match=r"at most 9 questions in 1 voices"):
+        tool_use(calls, n_questions=9, n_voices=1)
+
+
+def test_a_file_is_looked_for_whatever_its_ending(tmp_path):
+    with pytest.raises(MissingDataError, match="there is no file"):
+        tool_use("nofile")
+    (tmp_path / "log.txt").write_text("")
+    with pytest.raises(ParameterError, match=r"log\.txt: expected a file that ends in \.jsonl, \.csv, \.parquet$"):
+        tool_use(tmp_path / "log.txt")

@@ -72,3 +72,15 @@ def test_table_1_of_other_voices():
 def test_every_printed_row_of_table_1_has_a_label():
     assert set(TABLE1_LABELS) == set(published("voice_table1_retellings")["property"])
     assert set(TABLE1.values()) <= set(TABLE1_LABELS)
+
+
+def test_voices_of_all_cases_are_counted():
+    cases = make_cases(2, voices=("plain",)) + make_cases(2, voices=("plain", "rural"))[1:]
+    assert set(voices_table1(cases[::2], "plain")["voice"]) == {"original", "plain", "rural"}
+
+
+def test_what_is_told_of_one_voice_is_missing_for_others():
+    records = fabricated(RIGHT, voices=("plain", "clinical", "rural"))
+    found = voices_section5(records, {}, reference="plain", resamples=10)
+    assert found[["cultural_hardest_models", "error_rate_clinical_pct"]].isna().all()
+    assert voices_section5(fabricated(RIGHT), {}, resamples=10)["cultural_hardest_models"] == 0

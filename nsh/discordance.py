@@ -15,11 +15,18 @@ from nsh.matrix import check_records
 def mcnemar_exact(b: ArrayLike, c: ArrayLike) -> np.ndarray:
     """Two-sided exact p of McNemar's test from discordant counts, at most 1; 1 without discordant pairs.
 
+    Raises
+    ------
+    ParameterError
+        A count is negative.
+
     Examples
     --------
     >>> float(mcnemar_exact(3, 3)), float(mcnemar_exact(0, 0)), round(float(mcnemar_exact(134, 170)), 6)
     (1.0, 1.0, 0.044531)
     """
+    if np.any(np.minimum(b, c) < 0):
+        raise ParameterError(f"discordant counts {b} and {c}: none is expected to be negative")
     return np.minimum(1, 2 * stats.binom.cdf(np.minimum(b, c), np.add(b, c), 0.5))
 
 

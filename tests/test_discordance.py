@@ -11,8 +11,8 @@ from fabricated import fabricated, random_answers
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 
+from nsh.discordance import mcnemar_between, mcnemar_corrected, mcnemar_exact
 from nsh.errors import DataError, ParameterError
-from nsh.mcnemar import mcnemar_between, mcnemar_corrected, mcnemar_exact
 from nsh.printed import published
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -98,3 +98,8 @@ def test_sets_of_several_models_or_with_repeated_answers_are_refused():
         mcnemar_between(pd.concat([records, fabricated([[1, 0, 1]], model="other")]), records)
     with pytest.raises(DataError, match="occur twice"):
         mcnemar_between(records, pd.concat([records, records]))
+
+
+def test_negative_counts_are_refused():
+    with pytest.raises(ParameterError, match="discordant counts -1 and 3"):
+        mcnemar_exact(-1, 3)
