@@ -1,5 +1,6 @@
 """What a method changes against a baseline on the same questions: gap, accuracy, items recovered and broken."""
 
+from collections.abc import Mapping
 from math import nan
 from typing import NamedTuple
 
@@ -76,9 +77,11 @@ def changes(
     pairs = [_common(matrices.get((matrix.model, baseline)), matrix) for matrix in compared]
     items = [_items(before, after) for before, after, _ in pairs]
     drawn, rows = resampled_sums(items, resamples, seed), []
-    status = dict(iter(records.groupby(["model", "condition"], observed=True)["status"]))
+    status: dict[tuple[str, str], dict[str, int]] = {}
+    for (model, condition, name), count in records.value_counts(["model", "condition", "status"]).items():
+        status.setdefault((model, condition), {})[name] = count
     for matrix, (before, _, left_out), values, sums in zip(compared, pairs, items, drawn, strict=True):
-        statuses = [status.get((matrix.model, condition), []) for condition in (baseline, matrix.condition)]
+        statuses = [status.get((matrix.model, condition), {}) for condition in (baseline, matrix.condition)]
         row = _summary(values, sums, before.shape[1] - 1, _notes(*statuses, left_out))
         rows.append({"model": matrix.model, "condition": matrix.condition, **row})
     return tidy(rows, COLUMNS)
@@ -103,13 +106,13 @@ def _items(before: np.ndarray, after: np.ndarray) -> np.ndarray:
     return np.column_stack([part.sum(axis=1) for part in parts])
 
 
-def _notes(before: pd.Series, after: pd.Series, left_out: int) -> list[str]:
-    """What the statuses under the baseline and under the condition, and the cases left out, tell of a comparison."""
+def _notes(before: Mapping[str, int], after: Mapping[str, int], left_out: int) -> list[str]:
+    """What a comparison must say of the statuses under both conditions and of the cases left out."""
     if "pattern" in {*before, *after}:
         return ["pattern counts do not link questions across conditions"]
     notes = [f"{left_out} cases not answered in every voice under both left out"] * bool(left_out)
     for where, statuses in (("the baseline", before), ("the condition", after)):
-        letterless = sum(status != "ok" for status in statuses)
+        letterless = sum(count for status, count in statuses.items() if status != "ok")
         notes += [f"{letterless} answers without a letter under {where}, counted as wrong"] * bool(letterless)
     return notes
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import nan
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -77,8 +78,11 @@ def pooled_effect(records: pd.DataFrame, reference: str = "clinical") -> PooledE
     -8.73
     """
     one_condition(records, reference, needs=("source",))
-    answers = records.assign(marked=records["voice"] != reference).sort_values(["model", "case", "voice"])
-    linked = answers.groupby(["model", "case"], observed=True)["marked"].transform("nunique") > 1
+    order = ["model", "case", "voice"]
+    answers = records[["correct", "source"]].assign(marked=records["voice"] != reference)
+    answers[order] = np.column_stack([pd.factorize(records[name], sort=True)[0] for name in order])
+    answers = answers.sort_values(order)
+    linked = answers.groupby(["model", "case"])["marked"].transform("nunique") > 1
     used = answers[linked].set_index("case")
     n_questions, n_models = used.index.nunique(), used["model"].nunique()
     found = regress(used, "correct", ["marked"], within="model").iloc[0]
