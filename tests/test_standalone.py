@@ -19,9 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 @pytest.mark.parametrize("slug", list(pages()))
 @pytest.mark.parametrize("folder", [".", "notebooks"])
 def test_plain_papermill_generates_what_is_missing(tmp_path, slug, folder):
-    settings = ["-p", "n_cases", "3"]
-    if "models" in pages()[slug].parameters:
-        settings += ["-y", "models: [scripted]"]
+    small = {"n_cases": "3", "resamples": "50", "models": "[scripted]"}
+    settings = [word for name in pages()[slug].parameters if name in small for word in ("-y", f"{name}: {small[name]}")]
     command = [sys.executable, "-m", "papermill", ROOT / "notebooks" / f"{slug}.ipynb", tmp_path / "out.ipynb"]
     environment = {**os.environ, "NSH_STORE": str(tmp_path / "store"), "NSH_ENGINE": ""}
     result = subprocess.run(
