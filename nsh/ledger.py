@@ -7,8 +7,6 @@ set beside our own number, or beside what other printed numbers come to.
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -17,7 +15,7 @@ from nsh.comparison import compare_printed
 from nsh.conditions import CONDITIONS
 from nsh.formulas import Unavailable, evaluate
 from nsh.ledger_text import arithmetic
-from nsh.printed import key_columns, published, published_tables
+from nsh.printed import key_columns, published, published_tables, read_texts
 
 STATUSES = {
     "differs": "computed from the released data, and not the printed digits",
@@ -69,7 +67,7 @@ class Verdict(NamedTuple):
 
 def papers() -> list[str]:
     """The short names of the papers, in the order of the ledger."""
-    return list(dict.fromkeys(_read("tables")["paper"]))
+    return list(dict.fromkeys(read_texts("ledger/tables.csv")["paper"]))
 
 
 def ledger_rows() -> list[Row]:
@@ -81,7 +79,7 @@ def ledger_rows() -> list[Row]:
     >>> row.where, row.printed
     ('Table 3 (Appendix E)', '0.0640')
     """
-    tables = _read("tables").itertuples(index=False)
+    tables = read_texts("ledger/tables.csv").itertuples(index=False)
     rows = [row for entry in tables for row in _cells(entry.table, entry.paper, entry.where)]
     listed = [name for name in published_tables() if name.endswith(("_text", "_claims"))]
     return rows + [row for name in listed for row in _listed(name)]
@@ -108,13 +106,6 @@ def _listed(name: str) -> Iterator[Row]:
         row_id = f"{name}/{line['id']}"
         printed = {"printed": line["printed"]}
         yield Row(row_id, paper, line["where"], line["label"], line["printed"], name, line["id"], (), printed)
-
-
-@cache
-def _read(name: str) -> pd.DataFrame:
-    """One file of `data/ledger`, all text."""
-    with files("nsh").joinpath("data/ledger", f"{name}.csv").open(encoding="utf-8") as stream:
-        return pd.read_csv(stream, dtype=str, keep_default_na=False)
 
 
 def ledger(sources: Sources) -> pd.DataFrame:
@@ -145,7 +136,7 @@ def ledger(sources: Sources) -> pd.DataFrame:
     >>> rows.loc["sdoh_table5_scale_mcnemar/p_value/1.5B vs 3B/few_shot", ["printed", "status"]].tolist()
     ['0.044531', 'consistent']
     """
-    checks = {rows: part.to_dict("records") for rows, part in _read("checks").groupby("rows")}
+    checks = {rows: part.to_dict("records") for rows, part in read_texts("ledger/checks.csv").groupby("rows")}
     lines = []
     for row in ledger_rows():
         found = [_check(row, check, sources) for check in checks.get(f"{row.file}/{row.column}") or checks[row.id]]

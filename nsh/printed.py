@@ -66,10 +66,22 @@ def published(table: str) -> pd.DataFrame:
 
 
 @cache
+def read_texts(name: str) -> pd.DataFrame:
+    """Read a packaged CSV file, every cell as text; the frame is shared.
+
+    Examples
+    --------
+    >>> list(read_texts("ledger/tables.csv"))
+    ['table', 'paper', 'where']
+    """
+    with files("nsh").joinpath("data", name).open(encoding="utf-8") as stream:
+        return pd.read_csv(stream, dtype=str, keep_default_na=False)
+
+
+@cache
 def _read(table: str) -> pd.DataFrame:
-    """Read one packaged table and translate its column names."""
-    with files("nsh").joinpath("data/published", f"{table}.csv").open(encoding="utf-8") as stream:
-        frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
+    """Read one published table and translate its column names."""
+    frame = read_texts(f"published/{table}.csv")
     names = released_names()
     return frame.rename(columns=lambda column: "_".join(names.get(part, part) for part in column.split("_")))
 

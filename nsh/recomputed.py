@@ -14,7 +14,6 @@ from nsh.dss import dss, dss_summary
 from nsh.errors import MissingDataError, NshError
 from nsh.explanations import voices_section6
 from nsh.facts_tables import facts_table3, facts_table4
-from nsh.gaps import anchoring
 from nsh.medqa import medqa_split
 from nsh.models import known
 from nsh.patterns import from_patterns
@@ -73,7 +72,7 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     first = records[records["condition"] == "B1"]
     sizes = {model.name: model.parameters for model in known().values() if model.parameters is not None}
     texts = {name: {} for name in TEXTS} | {"voices_text": dict(voices_section5(first, sizes, **options))}
-    texts["voices_claims"]["nag_intervals_above_zero_models"] = (anchoring(first, **options)["nag_lo"] > 0).sum()
+    texts["voices_claims"]["nag_intervals_above_zero_models"] = (tables[TABLES["B1"]]["nag_lo"] > 0).sum()
     if folder is None:
         left_out.append("The released files are not on this machine: `nsh data pull` fetches them.")
         return {"released": tables | _series(texts), "aggregate": {}, "left out": left_out}
@@ -116,15 +115,13 @@ def _answer_tables(records: pd.DataFrame, options: Mapping[str, int], left_out: 
     stability = _stability(records, left_out)
     for condition, name in TABLES.items():
         rows = records[records["condition"] == condition]
-        if len(rows):
-            rates = status_rates(rows).set_index(["voice", "model"])["ok"]
-            tables[name] = facts_table3(rows, **options).assign(parse_rate_pct=100 * rates[OVERALL])
-            if stability is not None:
-                tables[name] = tables[name].join(stability.loc[stability["condition"] == condition, list(DSS_COLUMNS)])
+        rates = status_rates(rows).set_index(["voice", "model"])["ok"]
+        tables[name] = facts_table3(rows, **options).assign(parse_rate_pct=100 * rates[OVERALL])
+        if stability is not None:
+            tables[name] = tables[name].join(stability.loc[stability["condition"] == condition, list(DSS_COLUMNS)])
     tables["facts_table4_b1_agreement"] = facts_table4(records[records["condition"] == "B1"])
     for name, column in (("facts_table1_nag", "nag"), ("facts_table10_dss", DSS_COLUMNS[1])):
-        known_columns = {c: tables[t][column] for c, t in TABLES.items() if t in tables and column in tables[t]}
-        tables[name] = pd.DataFrame(known_columns)
+        tables[name] = pd.DataFrame({c: tables[t][column] for c, t in TABLES.items() if column in tables[t]})
     return tables
 
 
