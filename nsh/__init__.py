@@ -14,6 +14,7 @@ _PUBLIC = {
     "load_cases": "nsh.cases",
     "parse_letter": "nsh.answers",
     "published_letter": "nsh.answers",
+    "parse_json": "nsh.json_text",
     "CONDITIONS": "nsh.conditions",
     "Store": "nsh.store",
     "run": "nsh.runner",

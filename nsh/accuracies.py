@@ -51,7 +51,7 @@ def accuracy(records: pd.DataFrame) -> pd.DataFrame:
     clinical: 0.7290 [0.7006, 0.7556]
     """
     check_records(records, needs=("correct", "status"))
-    return tidy([{**key, **_summary(part)} for key, part in _parts(records)], COLUMNS)
+    return tidy([{**key, **_summary(part)} for key, part in voice_parts(records)], COLUMNS)
 
 
 def status_rates(records: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +90,7 @@ def status_rates(records: pd.DataFrame) -> pd.DataFrame:
     if not (known := records["status"].isin(STATUSES)).all():
         raise DataError(f"status {records.loc[~known, 'status'].iloc[0]!r} is none of {', '.join(STATUSES)}")
     rows = []
-    for key, part in _parts(records):
+    for key, part in voice_parts(records):
         counts = part["status"].value_counts()
         note = "n = 0" if part.empty else "unknown: pattern counts hold no status" * ("pattern" in counts)
         shares = {} if note else (counts / len(part)).reindex(SHARES, fill_value=0.0)
@@ -98,7 +98,7 @@ def status_rates(records: pd.DataFrame) -> pd.DataFrame:
     return tidy(rows, KEY | {"n": "int64"} | dict.fromkeys(SHARES, "float64") | {"note": None})
 
 
-def _parts(records: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
+def voice_parts(records: pd.DataFrame) -> Iterator[tuple[dict, pd.DataFrame]]:
     """The records of each model, condition and voice, and of all voices, under their key."""
     voices = order_voices(records["voice"].unique())
     if OVERALL in voices:

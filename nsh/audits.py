@@ -99,7 +99,8 @@ def intermediates(outcomes: Iterable[Outcome], model: str) -> Iterator[dict[str,
     >>> from tempfile import mkdtemp
     >>> from nsh.cases import Case
     >>> from nsh.engines import ScriptedEngine
-    >>> from nsh.runner import jobs, run
+    >>> from nsh.jobs import jobs
+    >>> from nsh.runner import run
     >>> from nsh.store import Store
     >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"cultural": "My knee burns."})
     >>> store = Store(mkdtemp())

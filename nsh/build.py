@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,14 @@ def generate(studies: Iterable[Study]) -> Tally:
     plan: dict[str, list[tuple[Study, ModelSpec]]] = {}
     for study in studies:
         for model in study.models:
-            way = [study.engine(model).identity, study.values["batch_tokens"], study.values["answer_only"]]
+            way = [study.engine(model).identity, study.values["batch_tokens"], asdict(study.settings)]
             plan.setdefault(json.dumps(way, sort_keys=True), []).append((study, model))
     total = Tally()
     for alike in plan.values():
         study, model = alike[0]
         store = Store(store_folder())
         todo = [job for other, _ in alike for job in other.jobs]
-        total += run(todo, study.engine(model), store, study.values["answer_only"])[1]
+        total += run(todo, study.engine(model), store, study.settings)[1]
         store.close()
     return total
 

@@ -15,6 +15,7 @@ from statistics import mean
 from nsh.case_fields import wrong
 from nsh.case_files import SAMPLES, Row, read_file, read_hub, read_released
 from nsh.case_rows import Case, case_from_row, question_sentence
+from nsh.declared import nearest
 from nsh.errors import DataError, ParameterError
 from nsh.pull import released_dir
 
@@ -27,7 +28,7 @@ DOUBTS: dict[str, Callable[[Case], bool]] = {
 }
 
 
-def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> list[Case]:
+def load_cases(source: str | Path = "samples", n_cases: int | None = None, case: str | None = None) -> list[Case]:
     """Load and validate cases.
 
     Parameters
@@ -38,6 +39,8 @@ def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> li
         "hf:ORGANIZATION/DATASET@REVISION" or "hf:FOLDER".
     n_cases : int, optional
         Keep the first n cases; all by default.
+    case : str, optional
+        Keep the one case of this id instead.
 
     Returns
     -------
@@ -51,7 +54,7 @@ def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> li
     MissingDataError
         If the source is not on this machine and cannot be fetched.
     ParameterError
-        If the source is none of these, or `n_cases` is not between 1 and the number of cases.
+        If the source is none of these, `n_cases` is not between 1 and the number of cases, or no case has the id.
 
     Examples
     --------
@@ -60,6 +63,11 @@ def load_cases(source: str | Path = "samples", n_cases: int | None = None) -> li
     ['clinical', 'cultural', 'socioeconomic']
     """
     cases = _validated(_rows(source), source)
+    if case is not None:
+        if found := [one for one in cases if one.id == case]:
+            return found
+        near = nearest(case, [one.id for one in cases])
+        raise ParameterError(f"case = {case!r}: {source} has none of that id; did you mean {near!r}?")
     if n_cases is None:
         return cases
     if not isinstance(n_cases, int) or isinstance(n_cases, bool) or not 1 <= n_cases <= len(cases):

@@ -28,6 +28,7 @@ ParamsFile = Annotated[
 Overrides = Annotated[
     list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
 ]
+CONDITION = "A condition, FILE.py:FUNCTION, or all; may be repeated."
 Workers = Annotated[
     int | None, typer.Option("-j", min=1, help="Pages run at once; all processors unless given.", show_default=False)
 ]
@@ -96,14 +97,13 @@ def _say_where(index: Path | None, page: str) -> None:
 def list_pages() -> None:
     """List the pages with their parameters: type, default, help."""
     from nsh.declared import pages, parameters
-    from nsh.params import choices
 
     for page in pages().values():
         typer.echo(f"{page.slug}: {page.title} (paper {page.paper}, section {page.section})")
         for name in page.parameters:
             parameter = parameters()[name]
-            extra = f"; one of {', '.join(choices(parameter))}" if choices(parameter) else ""
-            default = "null" if parameter.default is None else parameter.default
+            extra = f"; one of {', '.join(parameter.choices)}" if parameter.choices else ""
+            default = "null" if page.default(name) is None else page.default(name)
             typer.echo(f"    {name}: {parameter.type} = {default}{extra}\n        {parameter.help}")
 
 
@@ -111,13 +111,16 @@ def list_pages() -> None:
 def generate(
     params_file: ParamsFile = None,
     model: Annotated[list[str] | None, typer.Option(help="A model to run; may be repeated.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help="A condition to run; may be repeated.")] = None,
+    condition: Annotated[list[str] | None, typer.Option(help=CONDITION)] = None,
     overrides: Overrides = None,
 ) -> None:
     """Generate what the store lacks for models and conditions over the cases, and nothing else."""
     studies = _studies(params_file, overrides, model, condition)
     from nsh.build import generate as generate_missing
 
+    for study in studies:
+        if study.shortened:
+            typer.echo(f"{study.values['condition']}: {study.shortened}")
     typer.echo(generate_missing(studies))
 
 
@@ -126,7 +129,7 @@ def records(
     out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")],
     params_file: ParamsFile = None,
     model: Annotated[list[str] | None, typer.Option(help="A model; may be repeated.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help="A condition; may be repeated.")] = None,
+    condition: Annotated[list[str] | None, typer.Option(help=CONDITION)] = None,
     overrides: Overrides = None,
     with_text: Annotated[bool, typer.Option(help="Write the replies too. Do not publish them.")] = False,
 ) -> None:
@@ -137,7 +140,6 @@ def records(
     from nsh.records import check_out, write_records
 
     check_out(out)
-
     table = pd.concat([study.records for study in studies], ignore_index=True)
     typer.echo(f"{len(table)} records: {write_records(table, out, with_text)}")
 
@@ -151,8 +153,11 @@ def _studies(
     values = _values(params_file, overrides)
     if models:
         values["models"] = check("models", models, "--model")
-    chosen = [check("condition", name, "--condition") for name in dict.fromkeys(conditions or ())]
+    from nsh.conditions import CONDITIONS
     from nsh.declared import parameters
+
+    named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
+    chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
     from nsh.study import Study
 
     defaults = {name: parameter.default for name, parameter in parameters().items()}
@@ -160,6 +165,14 @@ def _studies(
         Study("command line", {**defaults, **values, "condition": name})
         for name in chosen or [values.get("condition", defaults["condition"])]
     ]
+
+
+@app.command("models", epilog=FOR)
+def list_models() -> None:
+    """List the models of the papers: what is known of each, what was checked, and what this machine can run."""
+    from nsh.model_list import models_lines
+
+    typer.echo(models_lines())
 
 
 @app.command("ledger", epilog=FOR)
@@ -173,9 +186,8 @@ def show_ledger(
     from nsh.declared import find_page
 
     page = find_page("ledger")
-    papers = page.paper.split(", ")
-    if paper not in (None, *papers):
-        raise ParameterError(f"--paper {paper}: one of {', '.join(papers)} is expected")
+    if paper not in (None, *page.paper.split(", ")):
+        raise ParameterError(f"--paper {paper}: one of {page.paper} is expected")
     from nsh.params import for_page
 
     values = for_page(page, _values(None, overrides, page.parameters))

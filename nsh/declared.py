@@ -2,8 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -49,13 +49,21 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One notebook of the book: which section of which paper it mirrors, and the parameters that it takes."""
+    """One notebook of the book: which section of which paper it mirrors, and the parameters that it takes.
+
+    `defaults` are those of the page where they are not the declared ones.
+    """
 
     slug: str
     title: str
     paper: str
     section: str
     parameters: tuple[str, ...]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    def default(self, name: str) -> Any:
+        """The page's default of a parameter."""
+        return self.defaults.get(name, parameters()[name].default)
 
 
 @cache

@@ -9,6 +9,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
 Prompts = Sequence[Sequence[int]]
+Held = Sequence[Any]  # for each row None, or what takes its tokens: `next`, from the row's scores to a token
 
 
 @dataclass(slots=True)
@@ -41,7 +43,7 @@ def joinable(model: Any) -> bool:
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
 
 
-def read(model: Any, prompts: Prompts, start: Read | None = None) -> Read:
+def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = ()) -> Read:
     """Read prompts in one batch, padded on the left, after a start that all of them share (one row, not repeated here).
 
     Examples
@@ -58,7 +60,7 @@ def read(model: Any, prompts: Prompts, start: Read | None = None) -> Read:
         cache.batch_repeat_interleave(len(prompts))
         mask = torch.cat([start.mask.expand(len(prompts), -1), mask], dim=1)
     positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
-    return Read(cache, mask, positions[:, -1:], _next(model, cache, ids, mask, positions))
+    return Read(cache, mask, positions[:, -1:], _next(model, cache, ids, mask, positions, held))
 
 
 def joined(parts: Sequence[Read]) -> Read:
@@ -75,9 +77,13 @@ def joined(parts: Sequence[Read]) -> Read:
 
 
 def greedy(
-    model: Any, batches: Sequence[Prompts], finished: Callable[[int, list[int]], bool], start: Read | None = None
+    model: Any,
+    batches: Sequence[Prompts],
+    finished: Callable[[int, list[int]], bool],
+    start: Read | None = None,
+    held: Held = (),
 ) -> Iterator[tuple[int, list[int]]]:
-    """Continue prompts token by token, always by the most likely one.
+    """Continue prompts token by token, always by the most likely one, or where a row is held, by the one taken for it.
 
     Parameters
     ----------
@@ -88,6 +94,9 @@ def greedy(
         Given a prompt's place and its new tokens after each step, whether it ends there.
     start : Read, optional
         What all prompts begin with and are given without.
+    held : sequence, optional
+        For each prompt None, or an object such as `nsh.structured.Reply`, whose `next` takes the scores of all tokens
+        and gives the one to take.
 
     Yields
     ------
@@ -99,7 +108,9 @@ def greedy(
     >>> dict(greedy(model, [[[1, 5, 7], [1, 9]]], lambda place, new: len(new) == 4))  # doctest: +SKIP
     {0: [7, 2, 2, 9], 1: [4, 4, 8, 2]}
     """
-    state = joined([read(model, prompts, start) for prompts in batches])
+    held = held or [None] * sum(map(len, batches))
+    takers = iter(held)
+    state = joined([read(model, prompts, start, list(islice(takers, len(prompts)))) for prompts in batches])
     rows = [(place, []) for place in range(len(state.tokens))]
     while True:
         for (_, new), token in zip(rows, state.tokens.tolist(), strict=True):
@@ -114,15 +125,21 @@ def greedy(
             state.keep(going)
         state.mask = torch.cat([state.mask, state.mask.new_ones(len(rows), 1)], dim=1)
         state.positions = state.positions + 1
-        state.tokens = _next(model, state.cache, state.tokens[:, None], state.mask, state.positions)
+        going = [held[place] for place, _ in rows]
+        state.tokens = _next(model, state.cache, state.tokens[:, None], state.mask, state.positions, going)
 
 
 def _next(
-    model: Any, cache: DynamicCache, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor
+    model: Any, cache: DynamicCache, ids: torch.Tensor, mask: torch.Tensor, positions: torch.Tensor, held: Held
 ) -> torch.Tensor:
-    """Most likely next token of each row; the cache takes in what was read, and only the last column is scored."""
+    """Next token of each row; the cache takes in what was read, and only the last column is scored."""
     name = "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
     with torch.inference_mode():
         kept = {name: cache, "use_cache": True, "logits_to_keep": 1}
         out = model(input_ids=ids, attention_mask=mask, position_ids=positions, **kept)
-    return out.logits[:, -1].argmax(-1)
+        scores = out.logits[:, -1]
+        tokens = scores.argmax(-1)
+        for row, taker in enumerate(held):
+            if taker:
+                tokens[row] = taker.next(scores[row])
+    return tokens

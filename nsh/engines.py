@@ -27,17 +27,23 @@ class Call:
         The letters to choose from where the reply is an answer, else empty.
     answer_only : bool
         Stop as soon as the letter is settled. Not a paper's stop rule: part of the key, and recorded.
+    stage : str
+        Which prompt this is, by the name of its file; shapes no text.
+    schema : str
+        JSON Schema that the decoding is held to, as text; empty where the model writes freely, as in the papers.
     """
 
     messages: tuple[tuple[str, str], ...]
     max_new_tokens: int
     letters: str = ""
     answer_only: bool = False
+    stage: str = ""
+    schema: str = ""
 
     def request(self) -> dict[str, Any]:
         """All of the call that shapes the text, in plain JSON types."""
         stop = {"answer_only": self.letters} if self.answer_only else "end of turn"
-        decoding = {"do_sample": False}
+        decoding = {"do_sample": False} | ({"schema": self.schema} if self.schema else {})
         return {"messages": self.messages, "max_new_tokens": self.max_new_tokens, "decoding": decoding, "stop": stop}
 
 

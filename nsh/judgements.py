@@ -44,7 +44,7 @@ def judgements(
     >>> from nsh import Case
     >>> from nsh.conditions import Answer
     >>> from nsh.judging import judge_added
-    >>> from nsh.runner import Job
+    >>> from nsh.jobs import Job
     >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"cultural": "My knee burns."}, "Knee pain.")
     >>> outcome = Outcome(Job(judge_added, case, "cultural"), iter(()))
     >>> outcome.answer = Answer(None, "ok", '{"added": [{"content": "a fever", "relevant": true}]}')

@@ -10,14 +10,11 @@ import json
 import re
 from dataclasses import replace
 
-from nsh import prompts
 from nsh.case_fields import once
 from nsh.cases import Case
 from nsh.conditions import Answer, Steps
-from nsh.engines import Call
 from nsh.errors import DataError
-
-BUDGET = 2048  # new tokens; reconstructed
+from nsh.prompts import ask
 
 
 def judge_added(case: Case, voice: str) -> Steps:
@@ -90,8 +87,7 @@ def _judge(name: str, case: Case, voice: str) -> Steps:
     """Ask for one comparison; the answer has no letter."""
     if case.original is None:
         raise DataError(f"case {case.id} has no original vignette to judge its {voice} retelling against")
-    messages = prompts.fill(name, source=case.original, text=case.narratives[voice])
-    reply = yield Call(messages, max_new_tokens=BUDGET)
+    reply = yield ask(name, source=case.original, text=case.narratives[voice])
     failed = "truncated" if reply.finish == "length" else "unparsed" if reply.text.strip() else "empty"
     return Answer(None, "ok" if read_reply(reply.text, name == "judge_intermediate") else failed, reply.text)
 

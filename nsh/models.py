@@ -13,6 +13,7 @@ from nsh.declared import nearest, read_data
 from nsh.errors import ParameterError
 
 TODAY = "2024-07-26"  # what chat templates that print the date are told: Llama 3.1's own default
+QUANTIZED = {"4bit": "bitsandbytes 4-bit nf4 (reconstructed)"}
 _HUB_ID = re.compile(r"([\w-][\w.-]*/([\w.-]+))(?:@([\w.-]+))?")
 _MEBIBYTE = 1 << 20
 
@@ -46,9 +47,9 @@ class ModelSpec:
         Longest prompt with its reply, in tokens.
     papers : tuple of str
         Papers that evaluate the model.
-    family, system_role, gated, verified
-        Facts for the reader, on which nothing depends: family, whether the template takes a system role, whether the
-        hub asks for consent, and whether these facts were checked.
+    family, licence, system_role, gated, verified
+        Facts for the reader, on which nothing depends: family, licence, whether the template takes a system role,
+        whether the hub asks for consent, and the names of those facts that were checked.
     """
 
     name: str
@@ -63,12 +64,13 @@ class ModelSpec:
     context: int | None = None
     papers: tuple[str, ...] = ()
     family: str | None = None
+    licence: str | None = None
     system_role: bool | None = None
     gated: bool | None = None
-    verified: bool = False
+    verified: tuple[str, ...] = ()
 
-    def identity(self, dtype: str | None = None) -> dict[str, Any]:
-        """All of a model that shapes its text, for the keys of the store.
+    def identity(self, dtype: str | None = None, quantization: str | None = None) -> dict[str, Any]:
+        """All of a model that shapes its text, for the keys of the store; `quantization` is that of the run.
 
         Examples
         --------
@@ -79,7 +81,7 @@ class ModelSpec:
             "model": self.id,
             "revision": self.revision,
             "dtype": dtype or self.dtype,
-            "quantization": self.quantization,
+            "quantization": QUANTIZED[quantization] if quantization else self.quantization,
             "template": {"date": TODAY, **self.template},
         }
 
@@ -94,7 +96,8 @@ def known() -> dict[str, ModelSpec]:
     12
     """
     declared = read_data("models.yaml").items()
-    return {name: ModelSpec(name, **{**row, "papers": tuple(row.get("papers", ()))}) for name, row in declared}
+    lists = ("papers", "verified")
+    return {name: ModelSpec(name, **row | {key: tuple(row.get(key, ())) for key in lists}) for name, row in declared}
 
 
 def resolve(model: str) -> ModelSpec:

@@ -56,9 +56,11 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         raise ParameterError(f"expected {parameter.type} ({parameter.help})")
     if value is not None and parameter.minimum is not None and value < parameter.minimum:
         raise ParameterError(f"expected at least {parameter.minimum}")
-    allowed = choices(parameter)
-    if allowed and value not in allowed:
+    allowed = parameter.choices
+    if allowed and value is not None and value not in allowed:
         raise ParameterError(f"expected one of {', '.join(allowed)}")
+    if parameter.kind == "condition":
+        return _condition(value)
     if parameter.kind == "models":
         from nsh.models import resolve
 
@@ -92,13 +94,14 @@ def _has_type(value: Any, declared: str) -> bool:
     return type(value) is {"str": str, "int": int, "bool": bool}[declared]
 
 
-def choices(parameter: Parameter) -> tuple[str, ...]:
-    """The closed set of a parameter's values, where it has one."""
-    if parameter.kind == "condition":
-        from nsh.conditions import CONDITIONS
+def _condition(name: str) -> str:
+    """The first name of a condition, or FILE.py:FUNCTION with an absolute path."""
+    from nsh.jobs import find_condition
 
-        return tuple(CONDITIONS)
-    return parameter.choices
+    path, colon, function = name.rpartition(":")
+    name = f"{_absolute(path)}:{function}" if colon else name
+    condition = find_condition(name)
+    return name if colon else condition.__name__
 
 
 def _absolute(path: str) -> str:
@@ -155,4 +158,4 @@ def load_file(path: str | Path) -> dict[str, Any]:
 
 def for_page(page: Page, values: Mapping[str, Any]) -> dict[str, Any]:
     """The checked parameters of a page: the given values that it takes, and the defaults of the others."""
-    return {name: values.get(name, parameters()[name].default) for name in page.parameters}
+    return {name: values.get(name, page.default(name)) for name in page.parameters}

@@ -1,40 +1,139 @@
-"""The prompts of the conditions: texts live in data/prompts, one file a call, each with its source."""
+"""The prompts of the conditions: texts live in data/prompts, one file a call, each with its source and its budget."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 import yaml
 
 from nsh.cases import Case
+from nsh.declared import Yaml12, nearest, read_data
+from nsh.engines import Call
+from nsh.errors import DataError
 
 Messages = tuple[tuple[str, str], ...]
+TURNS = ("system", "user")
+FIELD = re.compile(r"\{([a-z_]+)\}")
+STATUSES = ("verbatim", "partly reconstructed", "reconstructed")  # from the papers' own words to ours
 
 
 @cache
-def template(name: str) -> Mapping[str, str]:
-    """Read one prompt file: its source, its status (verbatim or reconstructed) and the text of each turn.
+def template(name: str | Path) -> Mapping[str, Any]:
+    """Read one prompt file.
+
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        A file of data/prompts without its ending, or the path of a .yaml file anywhere.
+
+    Returns
+    -------
+    mapping
+        `source`; `status`, one of `STATUSES`, and `note`, what is ours; `max_new_tokens` and `budget` (whether the
+        paper prints that number or it is reconstructed); the turns, `system` and `user`. A file that writes
+        ``user_of: direct`` takes the turn of that file.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, or it lacks one of these.
 
     Examples
     --------
-    >>> template("direct")["source"]
-    'voices, Appendix I, "B1 user turn (no system prompt)"'
+    >>> template("direct")["source"], template("cot_debias")["system"] == template("debias")["system"]
+    ('voices, Appendix I, "B1 user turn (no system prompt)"', True)
     """
-    return yaml.safe_load(files("nsh").joinpath(f"data/prompts/{name}.yaml").read_text(encoding="utf-8"))
+    folder = files("nsh").joinpath("data/prompts")
+    file = Path(name) if str(name).endswith(".yaml") else folder.joinpath(f"{name}.yaml")
+    if not file.is_file():
+        known = [entry.name.removesuffix(".yaml") for entry in folder.iterdir()]
+        raise DataError(f"no prompt file {name}; did you mean {nearest(str(name), known)!r}?")
+    try:
+        prompt = yaml.load(file.read_text(encoding="utf-8"), Yaml12)
+        prompt |= {turn: template(prompt[f"{turn}_of"])[turn] for turn in TURNS if f"{turn}_of" in prompt}
+    except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
+        raise DataError(f"prompt file {name}: not a YAML mapping in UTF-8: {' '.join(str(error).split())}") from None
+    budget, status = prompt.get("max_new_tokens"), prompt.get("status")
+    if "user" not in prompt or type(budget) is not int or budget < 1 or status not in STATUSES:
+        wanted = f"user, max_new_tokens (a whole number above 0) and status (one of {', '.join(STATUSES)})"
+        raise DataError(f"prompt file {name}: expected {wanted}; found {', '.join(prompt)}, status {status!r}")
+    return prompt
 
 
-def fill(name: str, **fields: str) -> Messages:
-    """Put the fields into the turns of a prompt in one pass, so that braces inside a narrative stay as they are."""
+def ask(name: str | Path, case: Case | None = None, schema: str = "", **fields: str) -> Call:
+    """The call of a prompt file.
 
-    def value(match: re.Match) -> str:
-        return fields[match.group(1)]
+    Parameters
+    ----------
+    name : str or pathlib.Path
+        As `template` takes it.
+    case : Case, optional
+        Where the call asks for the answer: its options, their letters and the question sentence become fields.
+    schema : str
+        JSON Schema of the reply, kept where the run constrains decoding.
+    **fields : str
+        What stands in the place of ``{field}`` in the turns.
 
-    turns = template(name)
-    pattern = "{(" + "|".join(fields) + ")}"
-    return tuple(
-        (role, re.sub(pattern, value, turns[role].rstrip("\n"))) for role in ("system", "user") if role in turns
-    )
+    Raises
+    ------
+    DataError
+        As `template` does, or if a turn has a field that the call does not give.
+
+    Examples
+    --------
+    >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"clinical": "..."})
+    >>> call = ask("answer_from", case, heading="CLINICAL VIGNETTE", intermediate="A man.")
+    >>> call.messages[0][1], call.max_new_tokens, call.letters
+    ('Select the best answer letter (A or B). Output exactly one letter.', 16, 'AB')
+    """
+    prompt = template(name)
+    if case:
+        fields |= {"question": case.question, "options": option_lines(case.options)}
+        fields["letters"] = _letter_list(case.options)
+    if "example" in prompt:
+        solved = [row | {"options": option_lines(row["options"])} for row in read_data("examples.yaml")["examples"]]
+        fields["examples"] = "\n\n".join(_put(prompt["example"], row) for row in solved)
+    messages = tuple((turn, _put(prompt[turn], fields)) for turn in TURNS if turn in prompt)
+    letters = "".join(case.options) if case else ""
+    return Call(messages, prompt["max_new_tokens"], letters, stage=str(name), schema=schema)
+
+
+def _put(text: str, fields: Mapping[str, str]) -> str:
+    """Put the fields into a turn in one pass, so that braces inside a narrative stay as they are."""
+    try:
+        return FIELD.sub(lambda match: fields[match[1]], text.rstrip("\n"))
+    except KeyError as error:
+        known = ", ".join(f"{{{name}}}" for name in fields)
+        raise DataError(f"a prompt has the field {{{error.args[0]}}}; its call gives {known or 'none'}") from None
+
+
+def support(results: Sequence[str]) -> str:
+    """The passage of the reasoning agent's prompt that holds the tools' results; empty without any.
+
+    Examples
+    --------
+    >>> print(support(["sodium 128 mEq/L: low"]))
+    DECISION SUPPORT (fixed rules, not a model; it may be incomplete):
+    - sodium 128 mEq/L: low
+    <BLANKLINE>
+    <BLANKLINE>
+    """
+    lines = "\n".join(f"- {result}" for result in results)
+    return f"{_put(template('reason')['support'], {'results': lines})}\n\n" if results else ""
+
+
+def worst_status(stages: Iterable[str]) -> str:
+    """How much of the prompts of some stages is ours: the last of `STATUSES` that one of them has.
+
+    Examples
+    --------
+    >>> worst_status(["direct", "reason"])
+    'reconstructed'
+    """
+    return max((template(stage)["status"] for stage in stages), key=STATUSES.index, default=STATUSES[0])
 
 
 def option_lines(options: Mapping[str, str]) -> str:
@@ -53,25 +152,3 @@ def _letter_list(options: Mapping[str, str]) -> str:
     """Name the letters as the paper does: A, B, C, or D."""
     *first, last = options
     return ", ".join(first) + (", or " if len(first) > 1 else " or ") + last
-
-
-def direct(case: Case, voice: str) -> Messages:
-    """B1: the narrative and the options, no system turn (`voices` Appendix I)."""
-    return fill("direct", narrative=case.narratives[voice], options=option_lines(case.options))
-
-
-def rewrite(narrative: str) -> Messages:
-    """The rewriting call of Rewrite-then-Reason (`voices` Appendix I)."""
-    return fill("rewrite", narrative=narrative)
-
-
-def answer_from(heading: str, intermediate: str, case: Case) -> Messages:
-    """The answering call of the two-call pipelines: intermediate, question sentence, options (`voices` Appendix I)."""
-    return fill(
-        "answer_from",
-        heading=heading,
-        intermediate=intermediate,
-        question=case.question,
-        options=option_lines(case.options),
-        letters=_letter_list(case.options),
-    )

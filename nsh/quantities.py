@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from nsh.declared import read_data
-from nsh.retellings import NUMERIC_AGE
 
 TERMS = read_data("audit_terms.yaml")
 BARE = "number"
@@ -43,6 +42,7 @@ NUMBER = _pattern(
     rf"(?:\ *(?:/|per\b|(?:in\ |in\ the\ span\ of\ )?(?:an?|each|every)\b)"
     rf"\s*(?P<per>{'|'.join(PER.values())})(?![a-z]))?)"
 )
+NUMERIC_AGE = re.compile(TERMS["explicit_age"], re.VERBOSE | re.IGNORECASE)
 AGES = [NUMERIC_AGE, *map(_pattern, TERMS["numeric_age"])]
 VAGUE_AGES = TERMS["approximate_age"] | {
     rf"in\ (?:my|his|her|their|the)\ {part}(?:{decade}|{tens}0['’]?s)": (10 * tens + low, 10 * tens + high)

@@ -1,12 +1,14 @@
 """The only currency of the book: one tidy row per model, condition, case and voice."""
 
 from collections.abc import Iterable, Mapping
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from nsh.errors import DataError, ParameterError
+from nsh.prompts import worst_status
 from nsh.runner import Outcome
 
 DTYPES = {
@@ -23,6 +25,12 @@ DTYPES = {
     "prompt_tokens": "Int64",
     "new_tokens": "Int64",
     "source": "object",
+    "extraction": "object",
+    "tools": "object",
+    "fallback": "object",
+    "seconds": "float64",
+    "prompts": "object",
+    "settings": "object",
 }
 COLUMNS = list(DTYPES)
 STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty", "pattern")  # pattern: counts, no letters
@@ -40,7 +48,10 @@ def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         The columns `COLUMNS`, one row per (model, condition, case, voice). `correct` is False where no letter was
-        read: unparsed counts as incorrect, and `status` says why.
+        read: unparsed counts as incorrect, and `status` says why. Of a run also: how the `extraction` was read
+        (`nsh.parse_json`), the `tools` called and whether the `fallback` was (None where the condition has no such
+        part), `seconds` of wall time summed over the calls, how much of the `prompts` is reconstructed
+        (`nsh.prompts.STATUSES`), and the `settings` that are not the papers' ("" if none).
 
     Raises
     ------
@@ -51,11 +62,11 @@ def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     --------
     >>> row = {"model": "m", "condition": "direct", "case": "1", "voice": "clinical", "correct": True}
     >>> records_frame([row]).shape
-    (1, 13)
+    (1, 19)
     """
     frame = pd.DataFrame([{**dict.fromkeys(COLUMNS), "keys": (), **row} for row in rows], columns=COLUMNS)
     frame = frame.astype(DTYPES)
-    for text in (c for c, kind in DTYPES.items() if kind == "object" and c != "keys"):
+    for text in (c for c, kind in DTYPES.items() if kind == "object" and c not in ("keys", "tools")):
         frame[text] = frame[text].where(frame[text].notna(), None)
     twice = frame[frame.duplicated(["model", "condition", "case", "voice"])]
     if len(twice):
@@ -64,13 +75,13 @@ def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return frame
 
 
-def from_outcomes(outcomes: Iterable[Outcome], model: str) -> pd.DataFrame:
-    """Records of a run: text is the last completion, tokens are summed over the stages; `source` is "run", or
-    "scripted" where the replies are canned."""
+def from_outcomes(outcomes: Iterable[Outcome], model: str, settings: str = "") -> pd.DataFrame:
+    """Records of a run: text is the answer's, tokens are summed over the stages; `source` is "run", or "scripted"
+    where the replies are canned; `settings` opens with what is given."""
     return records_frame(
         {
             "model": model,
-            "condition": outcome.job.condition,
+            "condition": outcome.job.function.__name__,
             "case": outcome.job.case.id,
             "voice": outcome.job.voice,
             "gold": outcome.job.case.gold,
@@ -82,6 +93,12 @@ def from_outcomes(outcomes: Iterable[Outcome], model: str) -> pd.DataFrame:
             "prompt_tokens": sum(completion.prompt_tokens for completion in outcome.completions),
             "new_tokens": sum(completion.new_tokens for completion in outcome.completions),
             "source": "scripted" if _scripted(outcome) else "run",
+            "extraction": outcome.answer.extraction,
+            "tools": outcome.answer.tools,
+            "fallback": outcome.answer.fallback,
+            "seconds": sum(completion.stamp.get("seconds", nan) for completion in outcome.completions),
+            "prompts": worst_status(outcome.stages),
+            "settings": "; ".join(filter(None, [settings, *outcome.departures])),
         }
         for outcome in outcomes
     )
@@ -101,7 +118,8 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
         As `check_out` does.
     """
     path = check_out(path)
-    table = records.assign(keys=records["keys"].map(" ".join))
+    tools = records["tools"].map(lambda called: None if called is None else " ".join(called))
+    table = records.assign(keys=records["keys"].map(" ".join), tools=tools)
     if with_text:  # a lone surrogate is written as its escape
         table["text"] = [text and text.encode("utf-8", "backslashreplace").decode() for text in table["text"]]
     else:

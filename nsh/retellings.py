@@ -12,20 +12,8 @@ import pandas as pd
 
 from nsh.cases import Case
 from nsh.matrix import order_voices, tidy
+from nsh.quantities import NUMERIC_AGE
 
-NUMERIC_AGE = re.compile(
-    r"""
-      \b\d+[\s\-–]*(?:years?|yrs?|months?|weeks?|days?)[\s\-–]*(?:old|of\ age)\b   # 45-year-old, 3 weeks of age
-    | \b\d+\ ?y/?o\b                                                              # 45 yo, 45 y/o
-    | \b(?:age|aged|age\ of|turned)\ \d+\b                                        # age 45, aged 45, turned 45
-    | \b(?:man|woman|boy|girl|child|infant)\ of\ \d+\b                            # a woman of 45
-    | \b(?:I['’]m|I\ am|s?he['’]s|s?he\ is)\ (?:only\ |just\ |now\ )?\d+          # I'm 45, she is only 45
-      (?=[.,;!?)]?\s|[.,;!?)]?$)                                                  # but not 98.6, 120/80 or 5'4"
-      (?!\ (?:years?|months?|weeks?|days?|hours?|minutes?|foot|feet|inches|cm)\b) # nor 28 weeks along, 5 feet
-      (?!\ (?:pounds|lbs|kilos|kg|degrees|percent|over)\b)                        # nor 170 pounds, 120 over 80
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
 FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
 RETELLING = {"case": None, "voice": None, "words": "int64", "original_words": "Int64", "numeric_age": "bool"}
 RETELLING |= {"superset": "boolean", "question_verbatim": "bool", "person": None}

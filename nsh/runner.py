@@ -1,37 +1,59 @@
 """Drive many conditions at once: gather their calls, generate what the store lacks, keep it, and resume them."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
-from nsh.cases import Case
-from nsh.conditions import CONDITIONS, Answer, Steps
+from nsh.conditions import Answer, Steps
 from nsh.engines import Call, Completion, Engine
+from nsh.jobs import PAPERS_WAY, Job, Settings
 from nsh.progress import Progress
 from nsh.store import Store, key_of
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One answer to be had: a condition, by name or as its generator function, applied to one voice of one case."""
-
-    condition: str | Callable[[Case, str], Steps]
-    case: Case
-    voice: str
-
-
 @dataclass(slots=True)
 class Outcome:
-    """A job under way, and its answer once it has one; the store keys and the completions of every stage, in order.
+    """A job under way, and its answer once it has one; name, store key and completion of every stage, in order.
 
-    `call` is what the job waits for: None before the start and after the end.
+    `call` is what the job waits for: None before the start and after the end. `departures`, in order and each once,
+    are where the run went another way than the papers.
     """
 
     job: Job
     steps: Steps
+    settings: Settings = PAPERS_WAY
     call: Call | None = None
     answer: Answer | None = None
+    stages: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     completions: tuple[Completion, ...] = ()
+    departures: dict[str, None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        chosen = self.job.choices(self.settings).items()
+        self.departures = {f"{name} {value}": None for name, value in chosen if value != getattr(PAPERS_WAY, name)}
+
+    def advance(self, completion: Completion | None) -> None:
+        """Send the job its completion (None starts it): it asks for another call or answers."""
+        if completion and completion.stamp.get("forced_tokens"):
+            self.departures["cut and closed"] = None
+        try:
+            wanted = self.steps.send(completion)
+        except StopIteration as end:
+            self.call, self.answer = None, end.value
+            return
+        self.call = self.settings.apply(wanted)
+        self.stages += (wanted.stage,)
+        self.departures |= dict.fromkeys(_departures(wanted, self.call))
+
+
+def _departures(wanted: Call, made: Call) -> Iterator[str]:
+    """Where a call is not as its condition asks for it."""
+    if made.answer_only:
+        yield "answer only"
+    if made.schema:
+        yield "structured"
+    if made.max_new_tokens < wanted.max_new_tokens:
+        yield f"at most {made.max_new_tokens} new tokens"
 
 
 @dataclass(slots=True)
@@ -49,19 +71,9 @@ class Tally:
         return f"generations: {self.generated} made, {self.found} found in the store"
 
 
-def jobs(cases: Iterable[Case], condition: str | Callable[[Case, str], Steps]) -> list[Job]:
-    """Every voice of every case under a condition.
-
-    Examples
-    --------
-    >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"clinical": "...", "cultural": "..."})
-    >>> [job.voice for job in jobs([case], "direct")]
-    ['clinical', 'cultural']
-    """
-    return [Job(condition, case, voice) for case in cases for voice in case.narratives]
-
-
-def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = False) -> tuple[list[Outcome], Tally]:
+def run(
+    todo: Iterable[Job], engine: Engine, store: Store, settings: Settings = PAPERS_WAY
+) -> tuple[list[Outcome], Tally]:
     """Run jobs to their answers, paying for each distinct call once.
 
     Parameters
@@ -72,8 +84,8 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
         Makes the completions that the store lacks.
     store : Store
         Looked up first; each new completion is put into it the moment it arrives.
-    answer_only : bool
-        End an answering call once its letter is settled, which no paper does (off by default).
+    settings : Settings
+        What the run does in another way than the papers.
 
     Returns
     -------
@@ -92,16 +104,18 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
     Examples
     --------
     >>> import tempfile
+    >>> from nsh import Case
     >>> from nsh.engines import ScriptedEngine
+    >>> from nsh.jobs import jobs
     >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"clinical": "..."})
     >>> outcomes, tally = run(jobs([case], "direct"), ScriptedEngine(reply=lambda call: "B"), Store(tempfile.mkdtemp()))
     >>> outcomes[0].answer.letter, tally.generated
     ('B', 1)
     """
     tally = Tally()
-    outcomes = [Outcome(job, _task(job)(job.case, job.voice)) for job in todo]
+    outcomes = [Outcome(job, job.start(settings), settings) for job in todo]
     for outcome in outcomes:
-        _advance(outcome, None, answer_only)
+        outcome.advance(None)
     while running := [outcome for outcome in outcomes if outcome.call]:
         waiting: dict[str, list[Outcome]] = {}
         for outcome in running:
@@ -112,25 +126,8 @@ def run(todo: Iterable[Job], engine: Engine, store: Store, answer_only: bool = F
             for outcome in waiting[key]:
                 outcome.keys += (key,)
                 outcome.completions += (completion,)
-                _advance(outcome, completion, answer_only)
+                outcome.advance(completion)
     return outcomes, tally
-
-
-def _task(job: Job) -> Callable[[Case, str], Steps]:
-    """The generator function of a job."""
-    return job.condition if callable(job.condition) else CONDITIONS[job.condition]
-
-
-def _advance(outcome: Outcome, completion: Completion | None, answer_only: bool) -> None:
-    """Send a job its completion (None starts it): it asks for another call or answers.
-
-    The run's stop rule is applied to answering calls.
-    """
-    try:
-        call = outcome.steps.send(completion)
-        outcome.call = replace(call, answer_only=True) if answer_only and call.letters else call
-    except StopIteration as end:
-        outcome.call, outcome.answer = None, end.value
 
 
 def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally) -> Iterator[tuple[str, Completion]]:

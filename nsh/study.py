@@ -12,14 +12,16 @@ import pandas as pd
 from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
-from nsh.errors import DataError, MissingDataError, ParameterError
+from nsh.errors import ParameterError
+from nsh.jobs import Job, Settings, find_condition, jobs
 from nsh.models import ModelSpec, known, resolve
-from nsh.patterns import from_patterns
+from nsh.overview import is_long
 from nsh.place import medqa_test, store_folder
 from nsh.pull import listed_files
+from nsh.real import real_b1
 from nsh.records import from_outcomes, records_frame
-from nsh.released import MODELS, load_released, released_dir, result_file
-from nsh.runner import Job, Outcome, Tally, jobs, run
+from nsh.released import released_dir
+from nsh.runner import Outcome, Tally, run
 from nsh.store import Store
 
 
@@ -54,11 +56,11 @@ class Study:
         Raises
         ------
         ParameterError
-            If the parameter `reference` names a voice that they do not have.
+            If the parameter `reference` names a voice that they do not have, or as `load_cases` does.
         """
         if "source" not in self.values:
             return []
-        cases = load_cases(self.values["source"], self.values["n_cases"])
+        cases = load_cases(self.values["source"], self.values["n_cases"], self.values.get("case"))
         if self.values["reference"] not in (None, *cases[0].narratives):
             voices = ", ".join(cases[0].narratives)
             raise ParameterError(f"reference = {self.values['reference']!r}: the cases have the voices {voices}")
@@ -76,8 +78,24 @@ class Study:
 
     @property
     def jobs(self) -> list[Job]:
-        """Every voice of every case under the study's condition."""
-        return jobs(self.cases, self.values["condition"])
+        """Every voice of every case, or of the first few where the condition is shortened, under the condition."""
+        return jobs(self.cases[: self.n_shortened], self.values["condition"])
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the run does in another way than the papers."""
+        return Settings(**{name: self.values[name] for name in Settings.__slots__ if name in self.values})
+
+    @cached_property
+    def n_shortened(self) -> int | None:
+        """How many of the cases a condition with long generations takes; None for all."""
+        most = self.values.get("long_cases")
+        return most if most and most < len(self.cases) and is_long(find_condition(self.values["condition"])) else None
+
+    @property
+    def shortened(self) -> str:
+        """Which cases are left out for the condition's length, in words; empty if none."""
+        return f"shortened: {self.n_shortened} of {len(self.cases)} cases" if self.n_shortened else ""
 
     @cached_property
     def chance(self) -> float:
@@ -97,14 +115,14 @@ class Study:
 
     def engine(self, model: ModelSpec) -> Engine:
         """The engine of a model; the `store` engine where $NSH_ENGINE says so, which never generates."""
-        dtype = self.values["dtype"]
+        dtype, quantization = self.values["dtype"], self.values.get("quantization")
         if model.id.startswith("scripted"):
             return ScriptedEngine(model.id)
         if os.environ.get("NSH_ENGINE") == "store":
-            return StoreEngine(model.identity(dtype))
+            return StoreEngine(model.identity(dtype, quantization))
         from nsh.transformers_engine import TransformersEngine
 
-        return TransformersEngine(model, dtype, self.values["batch_tokens"])
+        return TransformersEngine(model, dtype, self.values["batch_tokens"], quantization)
 
     @cached_property
     def records(self) -> pd.DataFrame:
@@ -119,13 +137,22 @@ class Study:
         """
         frames = [records_frame([])]
         for model in self.models:
-            store = Store(store_folder())
-            outcomes, tally = run(self.jobs, self.engine(model), store, self.values["answer_only"])
-            store.close()
+            outcomes, tally = self._run(model)
             self.tally += tally
             self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
-            frames.append(from_outcomes(outcomes, model.name))
+            frames.append(from_outcomes(outcomes, model.name, self.shortened))
         return pd.concat(frames, ignore_index=True)
+
+    def outcomes(self, model: ModelSpec) -> list[Outcome]:
+        """What lies behind the records of one model: its jobs with every call's completion; errors as of `records`."""
+        return self._run(model)[0]
+
+    def _run(self, model: ModelSpec) -> tuple[list[Outcome], Tally]:
+        """Run the study's jobs with a model, generating what the store lacks."""
+        store = Store(store_folder())
+        ran = run(self.jobs, self.engine(model), store, self.settings)
+        store.close()
+        return ran
 
     @property
     def released(self) -> Path | None:
@@ -134,25 +161,8 @@ class Study:
 
     @cached_property
     def real(self) -> pd.DataFrame:
-        """B1 of the seven released models: their released answers where all are here, else the packaged counts.
-
-        Pattern counts hold, for each model, how many questions were right or wrong in which voices: enough for every
-        measure within a model, without the letters and without the link of a question across models.
-        """
-        setting, folder = self.values["released"], self.released
-        files = [folder / result_file("B1", key) for key in MODELS] if folder else []
-        if not any(file.is_file() for file in files) and setting in ("auto", "off"):
-            return from_patterns(["B1"])
-        if lacking := [file.name for file in files if not file.is_file()]:
-            raise MissingDataError(
-                f"{folder} lacks {', '.join(lacking)}: `nsh data pull` fetches it, released=off does without"
-            )
-        records = load_released(folder, ["B1"])
-        questions = records.groupby("model")["case"].agg(frozenset)
-        if questions.nunique() > 1:
-            counts = ", ".join(f"{model} {len(cases)}" for model, cases in questions.items())
-            raise DataError(f"the B1 files in {folder} do not answer the same questions: {counts}")
-        return records
+        """B1 of the seven released models (`nsh.real`)."""
+        return real_b1(self.values["released"], self.released)
 
     @cached_property
     def real_cases(self) -> list[Case]:
@@ -174,10 +184,16 @@ class Study:
             files = [self.released / file.path for file in listed_files()] + [medqa_test()]
             for path in files:
                 digest.update(path.read_bytes() if path and path.is_file() else b"")
-        for records in (self.records, self.real) if self.runs_models else ():
+        for records in self._answers:
             rows = "\n".join(map(repr, records.itertuples(index=False, name=None)))
             digest.update(rows.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
+
+    @property
+    def _answers(self) -> list[pd.DataFrame]:
+        """Records that the page computes on: of its own run, and of the papers' models where it shows them."""
+        own = [self.records] if self.runs_models else []
+        return [*own, self.real] if own and "released" in self.values else own
 
     @property
     def real_source(self) -> str:

@@ -41,8 +41,9 @@ class TransformersEngine:
     """Greedy generation with a transformers model, loaded when the first call needs it.
 
     Rows are sorted by length, read in batches within `batch_tokens`, and continued together. A row leaves at its end
-    token, its budget, or (`answer_only`) once its letter is settled. In float32 a prompt's text is the same alone and
-    in any batch; in bfloat16 it need not be.
+    token, its budget, or (`answer_only`) once its letter is settled. A reply to a call with a schema is complete JSON
+    under it within its budget (`nsh.structured`). In float32 a prompt's text is the same alone and in any batch; in
+    bfloat16 it need not be.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class TransformersEngine:
         Number format in place of the model's own.
     batch_tokens : int
         Most prompt tokens read in one batch, padding included. Halved when memory runs out.
+    quantization : str, optional
+        "4bit" loads the weights with bitsandbytes.
 
     Examples
     --------
@@ -60,15 +63,18 @@ class TransformersEngine:
     'bfloat16'
     """
 
-    def __init__(self, spec: ModelSpec, dtype: str | None = None, batch_tokens: int = 2048):
+    def __init__(
+        self, spec: ModelSpec, dtype: str | None = None, batch_tokens: int = 2048, quantization: str | None = None
+    ):
         self.spec = spec
-        self.identity = spec.identity(dtype)
+        self.identity = spec.identity(dtype, quantization)
         self.batch_tokens = batch_tokens
+        self.quantization = quantization
 
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         """Model and tokenizer."""
-        return load(self.spec, self.identity["dtype"])
+        return load(self.spec, self.identity["dtype"], self.quantization)
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
         """Complete calls, each as soon as it is finished, longest prompts first.
@@ -85,8 +91,8 @@ class TransformersEngine:
         Raises
         ------
         EngineError
-            If the model cannot be loaded, a prompt with its budget exceeds the context (before anything is
-            generated; nothing is ever cut), or one row alone does not fit into memory.
+            If the model cannot be loaded, a prompt with its budget exceeds the context or a schema cannot be met within
+            it (before anything is generated; nothing is ever cut), or one row alone does not fit into memory.
 
         Examples
         --------
@@ -113,7 +119,7 @@ class TransformersEngine:
             waiting = [*left.values(), *waiting[len(rows) :]]
 
     def row(self, index: int, call: Call) -> Row:
-        """Tokenize a call and check that it fits."""
+        """Tokenize a call and check that it fits, and its schema into its budget."""
         model, tokenizer = self.loaded
         row = Row(index, call, encode(tokenizer, call.messages, self.identity["template"]))
         context = self.spec.context or getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -122,6 +128,8 @@ class TransformersEngine:
                 f"{row}: {len(row)} prompt tokens and {call.max_new_tokens} new ones exceed the context of "
                 f"{self.spec.name}, {context}; leave the case out or take a model with a longer context"
             )
+        if call.schema:
+            self.schemas.begin(call)
         return row
 
     def _room_and_start(self, rows: Sequence[Row]) -> tuple[int, Any]:
@@ -141,6 +149,7 @@ class TransformersEngine:
 
         begun, model = time.perf_counter(), self.loaded[0]
         skip = start.mask.shape[1] if start else 0
+        held = [self.schemas.begin(row.call) if row.call.schema else None for row in rows]
         prompts = iter([row.prompt.ids[skip:] for row in rows])
         batches = [list(islice(prompts, size)) for size in sizes]
         shared = {
@@ -153,18 +162,28 @@ class TransformersEngine:
             "batch_rows": len(rows),
             "shared_start": skip,
         }
-        for place, new in greedy(model, batches, lambda place, new: bool(self._end(rows[place], new)), start):
+        for place, new in greedy(model, batches, lambda place, new: bool(self._end(rows[place], new)), start, held):
             row = rows[place]
             own = {
                 "seconds": round(time.perf_counter() - begun, 3),
                 "system_folded": row.prompt.system_folded,
                 "chat_template": row.prompt.chat_template,
             }
+            if reply := held[place]:
+                own |= {"structured": self.schemas.library, "forced_tokens": reply.forced}
             yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), shared | own)
 
     def _end(self, row: Row, new: Sequence[int]) -> str:
         """Why a row's reply ends here, or "" where it goes on."""
         return finish(row.call, new, self.ends, self._text)
+
+    @cached_property
+    def schemas(self) -> Any:
+        """Schemas compiled for the tokens of this model."""
+        from nsh.structured import Schemas
+
+        model, tokenizer = self.loaded
+        return Schemas(tokenizer, self.ends, model.config.get_text_config().vocab_size)
 
     @cached_property
     def ends(self) -> set[int]:

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import distributions
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,23 @@ from nsh.errors import EngineError
 from nsh.models import ModelSpec, fingerprint
 from nsh.place import cache_folder
 
+ADVICE = {
+    ("gated", "401 client", "403 client"): (
+        "it is gated: accept its terms at https://huggingface.co/{id} and set HF_TOKEN"
+    ),
+    ("repositorynotfound", "404 client", "is not a valid model identifier"): (
+        "the hub has no model of that name that this account may see; check the name, or set HF_TOKEN"
+    ),
+    ("couldn't connect", "offline", "localentrynotfound", "connectionerror", "connecterror", "connection error"): (
+        "it is not on this machine and the hub cannot be reached; fetch it where there is a network, or name its folder"
+    ),
+    ("no space left",): "the disk is full; make room, or name another cache with HF_HOME",
+    ("trust_remote_code",): "it brings code of its own, which is not run here; take a model of transformers' own kinds",
+}
 INSTALL = 'pip install "narrativeshield-papers[models]"'
 
 
-def load(spec: ModelSpec, dtype: str) -> tuple[Any, Any]:
+def load(spec: ModelSpec, dtype: str, quantization: str | None = None) -> tuple[Any, Any]:
     """Load a model and its tokenizer: on all GPUs that there are, else on the CPU.
 
     Parameters
@@ -22,11 +36,13 @@ def load(spec: ModelSpec, dtype: str) -> tuple[Any, Any]:
     spec : ModelSpec
     dtype : str
         Number format of the weights, always given: the libraries' default changed between versions.
+    quantization : str, optional
+        "4bit" loads the weights with bitsandbytes, as `sdoh` does (§V); the type, nf4, is ours.
 
     Raises
     ------
     EngineError
-        If a package, the weights, the network or the permission is missing.
+        If a package, the weights, the network or the permission is missing, or the weights are quantized already.
 
     Examples
     --------
@@ -42,8 +58,21 @@ def load(spec: ModelSpec, dtype: str) -> tuple[Any, Any]:
     with explained(spec), no_bars():
         pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=getattr(torch, dtype), **pinned, **place)
+        kind = getattr(torch, dtype)
+        held = {"quantization_config": _four_bit(spec, kind)} if quantization else {}
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=kind, **pinned, **place, **held)
     return model.eval(), tokenizer
+
+
+def _four_bit(spec: ModelSpec, dtype: Any) -> Any:
+    """How bitsandbytes is to load weights in 4 bit."""
+    if spec.quantization:
+        raise EngineError(f"{spec.name} is quantized already ({spec.quantization}): run it without quantization")
+    if find_spec("bitsandbytes") is None:
+        raise EngineError(f"4-bit loading needs bitsandbytes: {INSTALL.replace('models', 'models,quantized')}")
+    from transformers import BitsAndBytesConfig
+
+    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
 
 
 def weights_folder(spec: ModelSpec) -> str:
@@ -147,8 +176,10 @@ def explained(spec: ModelSpec) -> Iterator[None]:
         yield
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        if "gated" in str(error).lower():
-            reason = f"it is gated: accept its terms at https://huggingface.co/{spec.id} and set HF_TOKEN"
+        said = f"{type(error).__name__} {error}".lower()
+        told = next((advice for words, advice in ADVICE.items() if any(word in said for word in words)), None)
+        if told and spec.path is None and spec.package is None:
+            reason = told.format(id=spec.id)
         elif spec.path and spec.path.suffix == ".gguf":
             reason += " (what works: one .gguf file of an architecture that transformers can convert, with the model's"
             reason += " tokenizer.json and tokenizer_config.json beside it; else a folder with safetensors)"

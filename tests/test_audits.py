@@ -11,7 +11,8 @@ from nsh.audits import audit, audit_frame, audit_summary, intermediates
 from nsh.cases import load_cases
 from nsh.engines import ScriptedEngine
 from nsh.errors import DataError
-from nsh.runner import jobs, run
+from nsh.jobs import jobs
+from nsh.runner import run
 from nsh.store import Store
 
 STORY = "At fifty-three, I take ten milligrams of amlodipine; the nurse said my pulse was eighty-eight."

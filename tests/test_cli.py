@@ -39,7 +39,7 @@ def nsh(*arguments, cwd=ROOT, **environment):
         (["generate", "--model", "nosuch"], "nosuch"),
         (["ledger", "--paper", "fact"], "one of voices, facts, sdoh is expected"),
         (["ledger", "-p", "n_cases=3"], "unknown parameter 'n_cases'"),
-        (["generate", "--condition", "direkt"], "expected one of direct"),
+        (["generate", "--condition", "direkt"], "did you mean 'direct'"),
     ],
 )
 def test_a_bad_parameter_stops_at_once_with_code_2(arguments, message):
@@ -102,6 +102,38 @@ def test_generate_then_records(tmp_path, ending):
     table = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
     assert len(table) == 6
     assert "text" not in table
+
+
+def test_all_conditions_are_generated_and_the_next_run_makes_no_call(tmp_path):
+    """Every condition by its own prompt; then `extract_tools` alone finds all that it needs."""
+    store = {"NSH_STORE": str(tmp_path / "store")}
+    common = ["--model", "scripted", "-p", "n_cases=3", "-p", "long_cases=2"]
+    first = nsh("generate", *common, "--condition", "all", cwd=tmp_path, **store)
+    assert first.returncode == 0, first.stderr
+    assert "extract_tools: shortened: 2 of 3 cases" in first.stdout and "direct: shortened" not in first.stdout
+    second = nsh("generate", *common, "--condition", "narrativeshield", cwd=tmp_path, **store)
+    assert "generations: 0 made" in second.stdout, second.stderr
+    out = tmp_path / "all.parquet"
+    nsh("records", "--out", out, *common, "--condition", "all", cwd=tmp_path, **store)
+    counts = pd.read_parquet(out)["condition"].value_counts()
+    assert len(counts) == 16 and counts["direct"] == 9 and counts["extract_tools"] == 6
+
+
+def test_a_condition_from_outside_the_package(tmp_path):
+    """One function and one prompt file are all that a new condition needs."""
+    from test_jobs import OUTSIDE, PROMPT
+
+    (tmp_path / "whisper.yaml").write_text(PROMPT, encoding="utf-8")
+    (tmp_path / "mine.py").write_text(OUTSIDE, encoding="utf-8")
+    store = {"NSH_STORE": str(tmp_path / "store")}
+    common = ["--model", "scripted", "--condition", "mine.py:whisper", "-p", "n_cases=2"]
+    made = nsh("generate", *common, cwd=tmp_path, **store)
+    assert "generations: 6 made" in made.stdout, made.stderr
+    out = tmp_path / "whisper.csv"
+    result = nsh("records", "--out", out, *common, cwd=tmp_path, **store)
+    assert result.returncode == 0, result.stderr
+    table = pd.read_csv(out)
+    assert set(table["condition"]) == {"whisper"} and set(table["prompts"]) == {"reconstructed"}
 
 
 def test_missing_data_is_code_3(tmp_path):

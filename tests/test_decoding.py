@@ -69,3 +69,19 @@ def test_models_that_see_only_a_window_are_not_joined(model):
     assert not joinable(windowed)
     new = dict(greedy(windowed, [PROMPTS], lambda place, new: len(new) == 12))  # longer than the window
     assert new == {place: plainest(windowed, prompt, 12) for place, prompt in enumerate(PROMPTS)}
+
+
+def test_a_held_row_gets_the_token_that_is_taken_for_it_and_the_others_are_as_before(model):
+    class Least:
+        def next(self, scores):
+            return int(scores.argmin())
+
+    least = list(PROMPTS[4])
+    for _ in range(12):
+        with torch.inference_mode():
+            least.append(int(model(input_ids=torch.tensor([least])).logits[0, -1].argmin()))
+    held = [Least() if place == 4 else None for place in range(8)]
+    ends = {0: 3, 4: 12}  # a row before the held one leaves early
+    new = dict(greedy(model, [PROMPTS[:3], PROMPTS[3:]], lambda place, new: len(new) == ends.get(place, 8), held=held))
+    assert new.pop(4) == least[-12:]
+    assert new == {place: plainest(model, PROMPTS[place], ends.get(place, 8)) for place in new}

@@ -14,9 +14,10 @@ from nsh import prompts
 from nsh.cases import Case
 from nsh.engines import Completion, ScriptedEngine
 from nsh.errors import DataError, MissingDataError, ParameterError
+from nsh.jobs import Job, jobs
 from nsh.judgements import COLUMNS, judge_agreement, judgements, load_judgements
 from nsh.judging import against_narrative, judge_added, judge_intermediate, read_reply
-from nsh.runner import Job, jobs, run
+from nsh.runner import run
 from nsh.store import Store
 
 CASE = Case(

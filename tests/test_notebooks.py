@@ -67,7 +67,7 @@ def test_the_parameters_cell_is_the_declaration(slug):
     found = {node.target.id: node for node in ast.parse(cell.source).body}
     assert list(found) == list(pages()[slug].parameters)
     for name, node in found.items():
-        assert ast.literal_eval(node.value) == parameters()[name].default
+        assert ast.literal_eval(node.value) == pages()[slug].default(name)
         assert node.annotation.id == TYPES[parameters()[name].type]
 
 

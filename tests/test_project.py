@@ -44,8 +44,11 @@ def code_lines(path: Path) -> int:
 
 
 def test_nsh_stays_thin():
-    """The measures, audits and ledger of three papers take some 1,900 lines; reading, running and showing, 3,400."""
-    assert sum(map(code_lines, MODULES)) < 5300
+    """Measures, audits and ledger of three papers take some 1,900 lines; conditions, JSON and models 700; the clinical
+    rules stand in a package of their own."""
+    clinical = {path for path in MODULES if path.parent.name == "decision_support"}
+    assert sum(map(code_lines, clinical)) < 400
+    assert sum(code_lines(path) for path in MODULES if path not in clinical) < 6150
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
@@ -112,7 +115,7 @@ def test_every_direct_dependency_is_pinned():
 def test_environment_yml_gives_conda_users_the_same():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     pip = environment["dependencies"][-1]["pip"]
-    extras = ",".join(PROJECT["optional-dependencies"])
+    extras = ",".join(extra for extra in PROJECT["optional-dependencies"] if extra != "quantized")  # for GPU hosts
     assert pip == ["--constraint constraints.txt", f"--editable .[{extras}]"]
     assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
     assert f'".[{extras}]"' in (ROOT / "Makefile").read_text(encoding="utf-8")

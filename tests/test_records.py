@@ -6,8 +6,9 @@ from made_cases import make_cases
 
 from nsh.engines import ScriptedEngine
 from nsh.errors import DataError, ParameterError
+from nsh.jobs import Settings, jobs
 from nsh.records import COLUMNS, STATUSES, from_outcomes, records_frame, write_records
-from nsh.runner import jobs, run
+from nsh.runner import run
 from nsh.store import Store
 
 ROW = {"model": "m", "condition": "direct", "case": "007", "voice": "clinical", "correct": True}
@@ -24,6 +25,24 @@ def test_a_run_becomes_one_row_per_answer(tmp_path):
     assert len(records) == 6
     assert records["correct"].tolist() == [False] * 3 + [True] * 3
     assert set(records["source"]) == {"scripted"}
+
+
+def test_a_record_says_what_its_condition_did_and_whose_words_it_used(tmp_path):
+    def reply(call):
+        return {"extract": '{"age": 5,}', "reason": "No letter."}.get(call.stage, "A")
+
+    rows = {}
+    for condition in ("direct", "extract", "extract_tools", "narrativeshield"):
+        outcomes, _ = run(jobs(make_cases(1), condition), ScriptedEngine(reply=reply), Store(tmp_path))
+        rows[condition] = from_outcomes(outcomes, "m", "shortened").iloc[0]
+    said = rows["extract_tools"]
+    assert (said.extraction, said.tools, said.fallback, said.prompts) == ("repaired", (), True, "reconstructed")
+    assert (said.text, said.letter, said.settings) == ("No letter.", "A", "shortened")
+    assert rows["narrativeshield"].equals(said)
+    assert (rows["extract"].extraction, rows["extract"].tools, rows["extract"].fallback) == ("repaired", None, None)
+    assert (rows["direct"].prompts, rows["extract"].prompts) == ("verbatim", "partly reconstructed")
+    cut, _ = run(jobs(make_cases(1), "direct"), ScriptedEngine(), Store(tmp_path), Settings(max_new_tokens=20))
+    assert set(from_outcomes(cut, "m")["settings"]) == {"at most 20 new tokens"}
 
 
 def test_unparsed_is_not_a_letter_and_counts_as_incorrect(tmp_path):

@@ -5,7 +5,8 @@ from made_cases import make_cases
 
 from nsh.engines import Completion, ScriptedEngine, StoreEngine
 from nsh.errors import MissingDataError
-from nsh.runner import Job, jobs, run
+from nsh.jobs import Job, Settings, jobs
+from nsh.runner import run
 from nsh.store import Store
 
 
@@ -61,8 +62,43 @@ def test_rewrite_answers_from_the_vignette_alone(tmp_path):
 
 def test_answer_only_concerns_answering_calls_only(tmp_path):
     engine = CountingEngine()
-    run([Job("rewrite", make_cases(1)[0], "cultural")], engine, Store(tmp_path), answer_only=True)
+    run([Job("rewrite", make_cases(1)[0], "cultural")], engine, Store(tmp_path), Settings(answer_only=True))
     assert [call.answer_only for call in engine.calls] == [False, True]
+
+
+def test_the_extraction_of_four_conditions_is_paid_for_once(tmp_path):
+    """design.md §1: two conditions that make the same call pay for it once."""
+    engine = CountingEngine(lambda call: "Answer: B" if call.letters else "{}")
+    names = ("extract", "extract_reason", "extract_tools", "story_schema")
+    case = make_cases(1)[0]
+    _, tally = run([Job(name, case, "clinical") for name in names], engine, Store(tmp_path))
+    assert [call.stage for call in engine.calls] == ["extract", "answer_from", "reason", "story_schema"]
+    assert (tally.generated, tally.shared) == (4, 4)
+    engine.calls.clear()
+    run([Job("extract_tools", case, "clinical")], engine, Store(tmp_path))
+    assert engine.calls == []
+
+
+def test_an_outcome_says_where_the_run_left_the_papers_way(tmp_path):
+    engine = CountingEngine(lambda call: "Answer: B" if call.letters else "{}")
+    case, settings = make_cases(1)[0], Settings(structured=True, max_new_tokens=20, scoring="safe")
+    todo = [Job(name, case, "clinical") for name in ("extract_tools", "direct", "extract")]
+    outcomes, _ = run(todo, engine, Store(tmp_path), settings)
+    assert [list(outcome.departures) for outcome in outcomes] == [
+        ["scoring safe", "structured", "at most 20 new tokens"],
+        ["at most 20 new tokens"],
+        ["structured", "at most 20 new tokens"],
+    ]
+    plain, _ = run(todo, engine, Store(tmp_path))
+    assert not any(outcome.departures for outcome in plain)
+
+
+def test_constrained_and_free_extractions_are_different_calls(tmp_path):
+    engine = CountingEngine(lambda call: "{}")
+    job = Job("extract", make_cases(1)[0], "clinical")
+    (free,), _ = run([job], engine, Store(tmp_path))
+    (held,), _ = run([job], engine, Store(tmp_path), Settings(structured=True))
+    assert free.keys[0] != held.keys[0] and free.keys[1] == held.keys[1]
 
 
 def test_the_store_engine_names_what_is_missing(tmp_path):

@@ -1,5 +1,6 @@
 """The store: keyed by content, append-only, robust against torn lines and many writers."""
 
+import hashlib
 import json
 import multiprocessing
 import subprocess
@@ -14,8 +15,9 @@ from made_cases import make_cases
 
 from nsh.engines import Call, Completion, ScriptedEngine
 from nsh.errors import DataError
+from nsh.jobs import jobs
 from nsh.records import from_outcomes
-from nsh.runner import jobs, run
+from nsh.runner import run
 from nsh.store import Store, key_of
 
 CALL = Call((("user", "Which?"),), 16)
@@ -138,48 +140,62 @@ def test_two_processes_lose_and_tear_nothing(tmp_path):
     assert len(Store(tmp_path)) == 500
 
 
+def staged_reply(call):
+    """Facts for an extraction, reasoning that commits to no letter in two of three cases, else a letter."""
+    spot = len(call.messages[-1][1])
+    if call.stage == "extract":
+        return json.dumps({"chief_complaint": call.messages[-1][1], "age": spot})
+    if call.stage == "reason" and hash_of(call) % 3:
+        return "α" * 500 + str(hash_of(call))
+    return "α" * 500 + " Answer: " + "ABCD"[spot % 4]
+
+
+def hash_of(call):
+    return int(hashlib.sha256(call.messages[-1][1].encode()).hexdigest()[:6], 16)
+
+
 KILLED = """
 import sys, time
 sys.path.insert(0, {tests!r})
 from made_cases import make_cases
 from nsh.engines import ScriptedEngine
-from nsh.runner import jobs, run
+from nsh.jobs import jobs
+from nsh.runner import run
 from nsh.store import Store
+
+from test_store import staged_reply
 
 def reply(call):
     time.sleep(0.01)
-    return "α" * 500 + " Answer: " + "ABCD"[len(call.messages[-1][1]) % 4]
+    return staged_reply(call)
 
 run(jobs(make_cases(24), {condition!r}), ScriptedEngine(reply=reply), Store({folder!r}))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("condition", ["direct", "rewrite"])
-def test_kill_and_resume(tmp_path, condition):
-    """72 prompts, killed three times with signal 9, then finished: each generation once, records as undisturbed."""
-
-    def reply(call):
-        return "α" * 500 + " Answer: " + "ABCD"[len(call.messages[-1][1]) % 4]
-
+@pytest.mark.parametrize(("condition", "stages"), [("direct", 1), ("rewrite", 2), ("extract_tools", 3)])
+def test_kill_and_resume(tmp_path, condition, stages):
+    """Killed with signal 9 three times in each stage, then finished: each generation once, records as undisturbed."""
     program = KILLED.format(tests=str(Path(__file__).parent), condition=condition, folder=str(tmp_path / "killed"))
     draw = np.random.default_rng(0)
-    for _ in range(3):
+    targets = [72 * stage + more for stage in range(stages) for more in (5, 10, 15)]
+    for target in targets:
         process = subprocess.Popen([sys.executable, "-c", program])
-        before = lines_in(tmp_path / "killed")
         deadline = time.monotonic() + 60
-        while lines_in(tmp_path / "killed") < before + 5 and time.monotonic() < deadline:
+        while lines_in(tmp_path / "killed") < target and time.monotonic() < deadline:
             time.sleep(0.002)
-        time.sleep(draw.uniform(0, 0.1))
+        time.sleep(draw.uniform(0, 0.05))
         process.kill()
         process.wait()
     held = lines_in(tmp_path / "killed")
-    assert 15 <= held < 72
+    assert held >= targets[-1]
 
-    engine = ScriptedEngine(reply=reply)
+    engine = ScriptedEngine(reply=staged_reply)
     resumed, tally = run(jobs(make_cases(24), condition), engine, Store(tmp_path / "killed"))
     undisturbed, _ = run(jobs(make_cases(24), condition), engine, Store(tmp_path / "whole"))
-    assert tally.generated <= len({key for outcome in undisturbed for key in outcome.keys}) - held + 3
+    assert max(len(outcome.keys) for outcome in undisturbed) == stages
+    assert 0 < tally.generated <= len({key for outcome in undisturbed for key in outcome.keys}) - held + len(targets)
     assert from_outcomes(resumed, "m").equals(from_outcomes(undisturbed, "m"))
     stored = [json.loads(line)["key"] for f in (tmp_path / "killed").glob("*.jsonl") for line in whole_lines(f)]
     assert len(stored) == len(set(stored)) == len(Store(tmp_path / "whole"))

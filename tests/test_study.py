@@ -30,6 +30,24 @@ def test_a_run_has_a_record_for_every_voice_of_every_case(store):
     assert scripted(n_cases=3).records.equals(study.records)
 
 
+def test_long_conditions_take_fewer_cases_and_say_so(store):
+    study = scripted(n_cases=5)
+    study.values |= {"long_cases": 2, "condition": "cot", "max_new_tokens": 64}
+    assert study.shortened == "shortened: 2 of 5 cases"
+    assert len(study.jobs) == 6
+    assert set(study.records["settings"]) == {"shortened: 2 of 5 cases; at most 64 new tokens"}
+    short = scripted(n_cases=5)
+    short.values |= {"long_cases": 2}
+    assert (len(short.jobs), short.shortened, set(short.records["settings"])) == (15, "", {""})
+
+
+def test_one_case_is_taken_by_its_id(store):
+    study = open_page("voices-04-setup", models=["scripted"], case="NS_005")
+    assert [case.id for case in study.cases] == ["NS_005"]
+    with pytest.raises(ParameterError, match="did you mean 'NS_005'"):
+        _ = open_page("voices-04-setup", case="NS_05").cases
+
+
 def test_no_models_are_no_records(store):
     study = open_page("voices-05-anchoring", models=[], released="off")
     assert study.records.empty

@@ -1,8 +1,10 @@
 """The transformers engine on a tiny random model: same text in any batch, stop rules, memory, limits and quiet logs."""
 
+import json
 import logging
 import warnings
 from dataclasses import replace
+from importlib.metadata import version
 
 import pytest
 from tiny_model import GEMMA, save_tiny_model
@@ -12,8 +14,9 @@ from nsh.answers import parse_letter
 from nsh.cases import load_cases
 from nsh.engines import Call
 from nsh.errors import EngineError
+from nsh.extraction import SCHEMA, read_extraction
 from nsh.models import resolve
-from nsh.prompts import direct
+from nsh.prompts import ask
 from nsh.transformers_engine import TransformersEngine
 
 WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
@@ -181,11 +184,76 @@ def test_an_engine_module_needs_no_torch_to_be_imported():
     assert "torch" not in vars(transformers_engine)
 
 
+@pytest.fixture
+def roomy(tmp_path) -> TransformersEngine:
+    """A base model, without a chat template, whose context holds a record in single letters."""
+    pytest.importorskip("llguidance")
+    return TransformersEngine(resolve(save_tiny_model(tmp_path, None, context=1024)), "float32")
+
+
+def test_replies_under_a_schema_are_whole_and_the_free_ones_beside_them_unchanged(roomy, monkeypatch):
+    jsonschema = pytest.importorskip("jsonschema")
+    free, engine = calls(), roomy
+    words = '{"type":"array","items":{"type":"string"}}'
+    budgets = {0: (3, words), 1: (40, words), 2: (420, SCHEMA)}
+    held = [replace(free[n], max_new_tokens=budget, schema=schema) for n, (budget, schema) in budgets.items()]
+    alone = [text for call in [*free, *held] for text in texts(engine, [call])]
+    mixed = [*free[:4], *held, *free[4:]]
+    for budget, together in [(150, 8192), (100_000, 8192), (150, 0)]:
+        engine.batch_tokens = budget
+        monkeypatch.setattr(transformers_engine, "TOGETHER", together)
+        done = dict(engine.generate(mixed))
+        assert [done[n].text for n in [*range(4), *range(7, 11), *range(4, 7)]] == alone
+    for n, call in enumerate(mixed):
+        assert ("structured" in done[n].stamp) is bool(call.schema)
+        if call.schema:
+            jsonschema.validate(json.loads(done[n].text), json.loads(call.schema))
+            assert done[n].finish == "stop" and done[n].new_tokens <= call.max_new_tokens
+            assert done[n].stamp["structured"] == f"llguidance {version('llguidance')}"
+    assert done[5].stamp["forced_tokens"] > 0  # random weights never come to an end by themselves
+
+
+def test_a_held_row_begins_anew_after_memory_ran_out(roomy, monkeypatch):
+    held = [Call((("user", text),), 30, schema='{"type":"array","items":{"type":"string"}}') for text in PROMPTS[:4]]
+    expected, steps, plain = texts(roomy, held), [], decoding._next
+
+    def fails_once(*given):
+        steps.append(1)
+        if len(steps) == 9:
+            raise MemoryError("out of memory")
+        return plain(*given)
+
+    monkeypatch.setattr(decoding, "_next", fails_once)
+    assert texts(roomy, held) == expected
+
+
+def test_a_budget_below_the_shortest_reply_is_refused_before_anything_is_generated(roomy, monkeypatch):
+    monkeypatch.setattr(decoding, "_next", lambda *_: pytest.fail("generated"))
+    small = Call((("user", "Which?"),), 100, stage="extract", schema=SCHEMA)
+    with pytest.raises(EngineError, match=r'max_new_tokens is 100, but .*"extract" takes 408 tokens'):
+        list(roomy.generate([*calls(), small]))
+
+
+@pytest.mark.slow
+def test_the_packaged_model_extracts_whole_records():
+    pytest.importorskip("llguidance")
+    jsonschema = pytest.importorskip("jsonschema")
+    engine = TransformersEngine(resolve("SmolLM2-135M-Instruct"), "float32")
+    text = f"List the facts of this narrative as JSON: {WORDS}"
+    held = [Call((("user", text),), budget, stage="extract", schema=SCHEMA) for budget in (170, 220)]
+    done = dict(engine.generate(held))
+    for n, call in enumerate(held):
+        jsonschema.validate(json.loads(done[n].text), json.loads(SCHEMA))
+        assert done[n].finish == "stop" and done[n].new_tokens <= call.max_new_tokens
+        assert read_extraction(done[n].text).status == "ok"
+
+
 @pytest.mark.slow
 def test_the_packaged_model_says_the_same_alone_and_in_any_batch():
     """float32; prompts of different lengths, one by one and all together, full and only to the letter."""
     cases = load_cases("samples", 2)
-    prompts = [Call(direct(case, voice), 24, "ABCD") for case in cases for voice in case.narratives]
+    asked = [ask("direct", case, narrative=text) for case in cases for text in case.narratives.values()]
+    prompts = [replace(call, max_new_tokens=24) for call in asked]
     engine = TransformersEngine(resolve("SmolLM2-135M-Instruct"), "float32")
     alone = {n: dict(engine.generate([prompt]))[0] for n, prompt in enumerate(prompts)}
     together = dict(engine.generate(prompts))

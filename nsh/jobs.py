@@ -1,0 +1,128 @@
+"""What is to be run: a condition, by name or anyone's function, on a voice of a case, in the papers' way or another."""
+
+import inspect
+import runpy
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from nsh.cases import Case
+from nsh.conditions import CONDITIONS, Condition, Steps
+from nsh.declared import nearest
+from nsh.engines import Call
+from nsh.errors import ParameterError
+
+OTHER_NAMES = {"narrativeshield": "extract_tools"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a run may choose, with the papers' way as the default.
+
+    Parameters
+    ----------
+    answer_only : bool
+        End an answering call once its letter is settled.
+    structured : bool
+        Hold the decoding of JSON to its schema, so that it always parses.
+    max_new_tokens : int, optional
+        Most new tokens of any call, where that is less than its own budget.
+    scoring, caps, two_shot
+        Choices of the conditions that take them (`nsh.conditions`).
+    """
+
+    answer_only: bool = False
+    structured: bool = False
+    max_new_tokens: int | None = None
+    scoring: str = "published"
+    caps: str = "paper"
+    two_shot: bool = False
+
+    def apply(self, call: Call) -> Call:
+        """The call as this run makes it."""
+        budget = min(call.max_new_tokens, self.max_new_tokens or call.max_new_tokens)
+        schema = call.schema if self.structured else ""
+        return replace(call, answer_only=self.answer_only and bool(call.letters), schema=schema, max_new_tokens=budget)
+
+
+PAPERS_WAY = Settings()
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One answer to be had: a condition, by name or as its generator function, applied to one voice of one case."""
+
+    condition: str | Condition
+    case: Case
+    voice: str
+
+    @property
+    def function(self) -> Condition:
+        """The condition's generator function."""
+        return find_condition(self.condition) if isinstance(self.condition, str) else self.condition
+
+    def start(self, settings: Settings) -> Steps:
+        """The condition at its beginning, with those of the settings that it takes."""
+        return self.function(self.case, self.voice, **self.choices(settings))
+
+    def choices(self, settings: Settings) -> dict[str, Any]:
+        """The settings that the condition takes."""
+        return {name: getattr(settings, name) for name in _keywords(self.function)}
+
+
+@cache
+def _keywords(condition: Condition) -> tuple[str, ...]:
+    """What a condition's function takes besides case and voice."""
+    return tuple(inspect.signature(condition).parameters)[2:]
+
+
+def jobs(cases: Iterable[Case], condition: str | Condition) -> list[Job]:
+    """Every voice of every case under a condition.
+
+    Examples
+    --------
+    >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"clinical": "...", "cultural": "..."})
+    >>> [job.voice for job in jobs([case], "direct")]
+    ['clinical', 'cultural']
+    """
+    return [Job(condition, case, voice) for case in cases for voice in case.narratives]
+
+
+@cache
+def find_condition(name: str) -> Condition:
+    """The function of a condition: one of `CONDITIONS`, or of anyone's file.
+
+    Parameters
+    ----------
+    name : str
+        A name, "narrativeshield" for `extract_tools`, or FILE.py:FUNCTION. Its prompt is a file too: `nsh.prompts.ask`
+        takes the path of a .yaml file in the place of a name.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name (the nearest is named), the file cannot be run, or the name is taken.
+
+    Examples
+    --------
+    >>> find_condition("narrativeshield").__name__
+    'extract_tools'
+    """
+    path, colon, function = name.rpartition(":")
+    if not colon:
+        name = OTHER_NAMES.get(name, name)
+        if name not in CONDITIONS:
+            near = nearest(name, [*CONDITIONS, *OTHER_NAMES])
+            raise ParameterError(f"no condition {name!r}; did you mean {near!r}? Or FILE.py:FUNCTION for one of yours")
+        return CONDITIONS[name]
+    if function in (*CONDITIONS, *OTHER_NAMES):
+        raise ParameterError(f"condition {name!r}: the name {function} is taken")
+    try:
+        condition = runpy.run_path(path).get(function)
+    except (OSError, SyntaxError, ImportError) as error:
+        raise ParameterError(f"condition {name!r}: {error}") from None
+    if not inspect.isgeneratorfunction(condition):
+        what = "is no generator function that takes (case, voice)" if condition else "is not in it"
+        raise ParameterError(f"condition {name!r}: {function} {what}")
+    return condition

@@ -1,0 +1,130 @@
+"""What was sent and what came back: a run's calls, one by one, as text and as a figure of their lengths."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from nsh.drawing import entry, finish, hollow, look, rows_of, styled
+from nsh.engines import Call, Completion
+from nsh.errors import DataError, ParameterError
+from nsh.prompts import template
+from nsh.runner import Outcome
+from nsh.study import Study
+from nsh.tables import NO_MATH, Block
+from nsh.voices import styles_of
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a run and its completion."""
+
+    call: Call
+    completion: Completion
+
+
+def transcript(outcome: Outcome) -> list[Step]:
+    """The calls of an outcome with what came back, in order: its condition is walked again with its own completions.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from nsh import Case, Store, run
+    >>> from nsh.engines import ScriptedEngine
+    >>> from nsh.jobs import jobs
+    >>> case = Case("1", "Which?", {"A": "Gout", "B": "Lyme"}, "B", {"clinical": "..."})
+    >>> (outcome,), _ = run(jobs([case], "rewrite"), ScriptedEngine(reply=lambda call: "B"), Store(mkdtemp()))
+    >>> [(step.call.stage, step.completion.text) for step in transcript(outcome)]
+    [('rewrite', 'B'), ('answer_from', 'B')]
+    """
+    steps, made, before = outcome.job.start(outcome.settings), [], None
+    for completion in outcome.completions:
+        made.append(Step(outcome.settings.apply(steps.send(before)), completion))
+        before = completion
+    return made
+
+
+def chosen(study: Study) -> Outcome:
+    """The outcome that a page shows: its first model, its first case, the voice that it names.
+
+    Raises
+    ------
+    ParameterError
+        If the page runs no model, or the case is not told in that voice.
+    """
+    if not study.models:
+        raise ParameterError("models = []: this page shows the calls of a run, and needs one model")
+    voice = study.values["voice"] or study.reference
+    for outcome in study.outcomes(study.models[0]):
+        if outcome.job.voice == voice:
+            return outcome
+    raise ParameterError(f"voice = {voice!r}: the case is told in {', '.join(study.cases[0].narratives)}")
+
+
+def shown(outcome: Outcome) -> Block:
+    """A transcript to read: each call with its prompt's source, its turns as they were sent, and the reply as it came.
+
+    Nothing is left out or shortened; text that a model or a file brought is shown literally.
+    """
+    parts, texts = [], []
+    for number, step in enumerate(transcript(outcome), start=1):
+        prompt, call, reply = template(step.call.stage), step.call, step.completion
+        head = f"Call {number}: {Path(call.stage).stem}"
+        facts = (
+            f"{prompt['status']}; source: {prompt['source']}. Sent: {reply.prompt_tokens} tokens, of at most "
+            f"{call.max_new_tokens} new ones came {reply.new_tokens} ({reply.finish})."
+        )
+        turns = [*call.messages, ("reply", reply.text)]
+        blocks = "".join(
+            f'<p class="nsh-turn">{escape(role)}</p><pre class="nsh-said">{escape(text)}</pre>' for role, text in turns
+        )
+        parts.append(
+            f'<details class="nsh-call" open><summary>{escape(head)}</summary><p>{escape(facts)}</p>{blocks}</details>'
+        )
+        texts.append("\n".join([head, facts, *(f"[{role}] {text}" for role, text in turns)]))
+    answer = f"Answer: {_concluded(outcome)}"
+    html = f'<div class="nsh-transcript {NO_MATH}">{"".join(parts)}<p><strong>{escape(answer)}</strong></p></div>'
+    return Block(html, "\n\n".join([*texts, answer]))
+
+
+def _concluded(outcome: Outcome) -> str:
+    """Letter, status and what else the condition says about itself."""
+    answer = outcome.answer
+    said = [f"{answer.letter or 'no letter'} ({answer.status})", f"right answer: {outcome.job.case.gold}"]
+    if answer.extraction:
+        said.append(f"extraction: {answer.extraction}")
+    if answer.tools is not None:
+        said += [f"tools: {', '.join(answer.tools) or 'none'}", f"fallback: {'yes' if answer.fallback else 'no'}"]
+    return "; ".join([*said, *outcome.departures])
+
+
+@styled
+def reply_lengths(outcomes: Sequence[Outcome]) -> Figure:
+    """Draw the new tokens of every call, a marker per voice, with the call's budget as a hollow circle.
+
+    Raises
+    ------
+    DataError
+        If there is no outcome.
+    """
+    if not outcomes:
+        raise DataError("reply_lengths: no outcome to draw; run at least one case")
+    styles = styles_of(dict.fromkeys(outcome.job.voice for outcome in outcomes))
+    longest = max(outcomes, key=lambda outcome: len(outcome.stages))
+    labels = {stage: Path(stage).stem for stage in longest.stages}
+    figure, axes = rows_of([*labels.values()], 0.55)
+    rows, values = {stage: row for row, stage in enumerate(labels)}, {label: [] for label in labels.values()}
+    for step in transcript(longest):
+        axes.plot(step.call.max_new_tokens, rows[step.call.stage], linestyle="none", **hollow())
+    offsets = {voice: 0.15 * (place - (len(styles) - 1) / 2) for place, voice in enumerate(styles)}
+    for outcome in outcomes:
+        voice = outcome.job.voice
+        for stage, completion in zip(outcome.stages, outcome.completions, strict=True):
+            axes.plot(completion.new_tokens, rows[stage] + offsets[voice], linestyle="none", **look(styles[voice]))
+            values[labels[stage]].append(f"{voice} {completion.new_tokens}")
+    axes.set_xlim(left=0)
+    entries = [entry(style.label, **look(style)) for style in styles.values()] + [entry("budget", **hollow())]
+    listed = {label: ", ".join(found) for label, found in values.items()}
+    return finish(figure, entries, "", "New tokens of each call", listed)
