@@ -37,19 +37,6 @@ def calls(condition: Condition) -> tuple[Call, ...]:
         return tuple(made)
 
 
-def is_long(condition: Condition) -> bool:
-    """Whether a condition has a call of more new tokens than an answer with a brief explanation takes.
-
-    Examples
-    --------
-    >>> is_long(CONDITIONS["direct"]), is_long(CONDITIONS["cot"])
-    (False, True)
-    """
-    return max(call.max_new_tokens for call in calls(condition)) > max(
-        template(name)["max_new_tokens"] for name in ("direct", "zero_shot")
-    )
-
-
 def conditions_table() -> Block:
     """All conditions, a row per call: what it sees, its budget, and what of it the papers print."""
     rows = []

@@ -1,35 +1,40 @@
-"""The tool router against its released logs: where question and options alone decide, does it choose the same tools?
+"""The tool router against its released logs: given the same text, does it call the same tools?
 
-The logs hold no extraction, so a choice counts only where it does not depend on one: which risk score is called, and
-which options are looked up, in encounters in which the logged results before it leave room for it (the logs never show
-a score or a look-up after four results). The released question is the whole vignette, so the whole vignette is what the
-router is given here, unlike in a run.
+The logs hold no extraction. Each encounter is replayed through the router with a record of the laboratory values and
+medications that its log shows and nothing else, so that the router's own order and caps are tried too. What the
+released code calls the question is the whole vignette; a run gives the router the question sentence alone. Both are
+tried, and what only the rest of the vignette decides is a kind of difference.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from nsh.case_fields import data_file
+from nsh.case_fields import data_file, text
 from nsh.case_files import read_file
 from nsh.cases import Case, load_cases
 from nsh.decision_support.drugs import find
-from nsh.decision_support.router import LOOKUPS, MOST, RULES, asks_for_treatment, options_asked, scores_asked
+from nsh.decision_support.router import MOST, RULES, asks_for_treatment, route
+from nsh.errors import DataError
+from nsh.extraction import Extraction
 from nsh.matrix import tidy
 from nsh.released import MODELS
 from nsh.tool_logs import LOG
 from nsh.voices import released_names
 
-OPTION = "drug_kb, options"
-COLUMNS = dict.fromkeys(("model", "tool")) | dict.fromkeys(
-    ("n", "decidable", "both", "ours_only", "logs_only"), "int64"
-)
-COLUMNS |= dict.fromkeys(("precision", "recall"), "float64") | {"differences": None}
+MEDICATION, OPTION = "drug_kb, medications", "drug_kb, options"
+TOOLS = (*RULES["scores"], MEDICATION, OPTION)
+KEYS = ["model", "given", "tool"]
+COUNTS = ("n", "decidable", "both", "ours_only", "logs_only")
+COLUMNS = dict.fromkeys(KEYS) | dict.fromkeys(COUNTS, "int64")
+COLUMNS |= {"precision": "float64", "recall": "float64", "differences": None}
 
 
 def router_against_logs(directory: str | Path) -> pd.DataFrame:
-    """Compare the router's choices with those of the released logs.
+    """Compare the router's calls (`caps="released"`) with those of the released logs.
 
     Parameters
     ----------
@@ -39,17 +44,26 @@ def router_against_logs(directory: str | Path) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per model and tool (each risk score, and "drug_kb, options"), and one per tool over all models ("all"):
-        ``n`` encounters, ``decidable`` of them; calls of both, of ours only, of the logs only; ``precision`` (both of
-        ours) and ``recall`` (both of the logs'), proportions, NaN without any call; ``differences``, the questions
-        with calls of one side only, with how many.
+        One row per `model` ("all" for all together), `given` ("vignette" or "sentence", the text the router saw as the
+        question) and `tool` (each score; "drug_kb, options"; "drug_kb, medications"): ``n`` encounters; ``decidable``,
+        those in which fewer than four logged results come before the tool's turn; calls ``both``, ``ours_only`` and
+        ``logs_only``; ``precision`` (both of ours) and ``recall`` (both of the logs'), proportions over all n
+        encounters, NaN without any call, and no precision for medications, since the logs do not show which ones the
+        extraction held without a look-up. ``differences`` gives their kinds with the number of calls and the questions:
+
+        - rest of the vignette: the words that decide stand there, not in question sentence and options;
+        - parts of words: the text names no drug, but is part of a drug's name or holds one ("X", "AZO");
+        - disposition: an option about admission or discharge, which the logs pass over;
+        - alias: the released base lacks the name by which an option calls its drug ("TMP-SMX"), so others come up;
+        - no keyword: the logs call what our keywords do not; for medications the extraction may have decided;
+        - unexplained: none of these.
 
     Raises
     ------
     MissingDataError
-        If the cases or no log is there.
+        If the cases or all logs are missing.
     DataError
-        If a line is broken.
+        If a line is broken or of no encounter of the cases.
 
     References
     ----------
@@ -60,66 +74,80 @@ def router_against_logs(directory: str | Path) -> pd.DataFrame:
     >>> router_against_logs("released")  # doctest: +SKIP
     """
     cases = load_cases(directory)
-    rows = []
-    for key in MODELS:
-        path = Path(directory, LOG.format(key=key))
-        if path.is_file():
-            rows += [{"model": MODELS[key], **row} for row in _compared(cases, path)]
-    if not rows:
-        data_file(Path(directory, LOG.format(key=next(iter(MODELS)))))
-    frame = pd.DataFrame(rows)
-    tables = [("all", frame), *frame.groupby("model", sort=False)]
-    return tidy([_counted(model, tool, part) for model, rows in tables for tool, part in rows.groupby("tool")], COLUMNS)
+    logs = {model: Path(directory, LOG.format(key=key)) for key, model in MODELS.items()}
+    logs = {model: path for model, path in logs.items() if path.is_file()} or dict(list(logs.items())[:1])
+    frame = pd.DataFrame({"model": model, **row} for model, path in logs.items() for row in _replayed(cases, path))
+    groups = pd.concat([frame.assign(model="all"), frame]).groupby(KEYS, sort=False)
+    return tidy([dict(zip(KEYS, names, strict=True)) | _counted(part) for names, part in groups], COLUMNS)
 
 
-def _compared(cases: list[Case], path: Path) -> list[dict]:
-    """One row per encounter and tool: what the router and the log call, and whether it can be decided."""
-    logged = defaultdict(list)
-    for _, line in read_file(data_file(path)):
-        logged[line["question_id"], released_names()[line["persona"]]].append((line["tool"], line["input"]))
-    rows = []
+def _replayed(cases: list[Case], path: Path) -> Iterator[dict[str, Any]]:
+    """One row per encounter, text and tool, of one log."""
+    logged: dict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
+    for where, line in read_file(data_file(path)):
+        question, persona, tool = (text(name, line.get(name), where) for name in ("question_id", "persona", "tool"))
+        logged[question, persona].append((tool, line.get("input")))
     for case in cases:
-        options = {text.strip() for text in case.options.values()}
-        ours = scores_asked(" ".join([case.original, *case.options.values()]))
-        drugs = [text.strip() for text in options_asked(case.options)] if asks_for_treatment(case.original) else []
-        for voice in case.narratives:
-            calls = logged[case.id, voice]
-            looked = [text.strip() for tool, text in calls if tool == "drug_kb" and text.strip() in options]
-            labs = sum(tool == "lab_interpreter" for tool, _ in calls)
-            for name in RULES["scores"]:
-                calls_of = {"ours": {name} & {*ours}, "logs": {tool for tool, _ in calls if tool == name}}
-                rows.append({"tool": name, "case": case, "room": MOST - labs, **calls_of})
-            room = MOST - (len(calls) - len(looked))
-            calls_of = {"ours": {*drugs[: min(LOOKUPS, max(room, 0))]}, "logs": {*looked}}
-            rows.append({"tool": OPTION, "case": case, "room": room, **calls_of})
-    return rows
+        for persona in released_names():
+            yield from _encounter(case, logged.pop((case.id, persona), []))
+    if logged:
+        raise DataError(f"{path}: calls for {next(iter(logged))}, which is no encounter of the cases")
 
 
-def _counted(model: str, tool: str, part: pd.DataFrame) -> dict:
-    """Calls of both and of one only, over the decidable encounters."""
-    known = part[part["room"] > 0]
-    pairs = list(zip(known["case"], known["ours"], known["logs"], strict=True))
-    both = sum(len(ours & logs) for _, ours, logs in pairs)
-    ours_only = sum(len(ours - logs) for _, ours, logs in pairs)
-    logs_only = sum(len(logs - ours) for _, ours, logs in pairs)
-    kinds: dict[str, list[str]] = {}
-    for case, ours, logs in pairs:
-        for option in ours ^ logs:
-            kinds.setdefault(_kind(case, option), []).append(case.id)
-    told = [f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in sorted(kinds.items())]
-    row = {"model": model, "tool": tool, "n": len(part), "decidable": len(known), "both": both}
-    row |= {"ours_only": ours_only, "logs_only": logs_only, "differences": "; ".join(told)}
-    shares = {"precision": both + ours_only, "recall": both + logs_only}
-    return row | {name: both / n if n else float("nan") for name, n in shares.items()}
+def _encounter(case: Case, log: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
+    """One row per text and tool: what the router and the log call."""
+    logs, labs = _by_tool(log, case), [given for tool, given in log if tool == "lab_interpreter"]
+    facts = Extraction.model_validate({"labs": labs, "medications_current": logs[MEDICATION]}, context=[])
+    before = {MEDICATION: len(log) - len(logs[MEDICATION]) - len(logs[OPTION]), OPTION: len(log) - len(logs[OPTION])}
+    texts = {"vignette": case.original or case.question, "sentence": case.question}
+    calls = {given: route(facts, question, case.options, caps="released") for given, question in texts.items()}
+    ours = {given: _by_tool(((call.tool, call.input) for call in found), case) for given, found in calls.items()}
+    for given in texts:
+        for tool in TOOLS:
+            mine, theirs = {*ours[given][tool]}, {*logs[tool]}
+            kinds = [
+                "rest of the vignette"
+                if (call in ours["vignette"][tool]) != (call in mine)
+                else _kind(case, tool, call)
+                for call in mine ^ theirs
+            ]
+            row = {"given": given, "tool": tool, "id": case.id, "room": before.get(tool, len(labs)) < MOST}
+            yield row | {"ours": mine, "logs": theirs, "kinds": kinds}
 
 
-def _kind(case: Case, option: str) -> str:
-    """Why router and logs differ on an option."""
-    named = [drug for text in case.options.values() for drug in find(text)[:1] if drug.name not in text.lower()]
-    if not find(option):
+def _by_tool(calls: Iterable[tuple[str, Any]], case: Case) -> dict[str, list[str]]:
+    """What was looked up, by tool; for a score its own name."""
+    options = {option.strip() for option in case.options.values()}
+    found: dict[str, list[str]] = {tool: [] for tool in TOOLS}
+    for tool, given in calls:
+        if tool == "drug_kb":
+            found[OPTION if str(given).strip() in options else MEDICATION].append(str(given).strip())
+        elif tool in found:
+            found[tool].append(tool)
+    return found
+
+
+def _counted(part: pd.DataFrame) -> dict[str, Any]:
+    """Calls of both and of one only, and the kinds of difference."""
+    pairs = list(zip(part["ours"], part["logs"], strict=True))
+    both = sum(len(ours & logs) for ours, logs in pairs)
+    ours_only, logs_only = (sum(len(pair[i] - pair[1 - i]) for pair in pairs) for i in (0, 1))
+    kinds = part[["kinds", "id"]].explode("kinds").dropna().groupby("kinds")["id"]
+    row = dict(zip(COUNTS, (len(part), sum(part["room"]), both, ours_only, logs_only), strict=True))
+    row["differences"] = "; ".join(f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in kinds)
+    if part["tool"].iloc[0] != MEDICATION and both + ours_only:
+        row["precision"] = both / (both + ours_only)
+    return row | ({"recall": both / (both + logs_only)} if both + logs_only else {})
+
+
+def _kind(case: Case, tool: str, call: str) -> str:
+    """Why router and log differ on a call, given the same text."""
+    if tool in (MEDICATION, OPTION) and not find(call):
         return "parts of words"
-    if not asks_for_treatment(case.original):
-        return "keyword"
-    if "admission" in option.lower() or "discharge" in option.lower():
+    if tool not in (MEDICATION, OPTION) or not asks_for_treatment(case.original or case.question):
+        return "no keyword"
+    if tool == OPTION and any(word in call.lower() for word in RULES["disposition"]):
         return "disposition"
-    return "alias" if named else "unexplained"
+    named = [option for option in case.options.values() if find(option)]
+    alias = any(find(option)[0].name not in option.lower() for option in named)
+    return "alias" if tool == OPTION and alias else "unexplained"

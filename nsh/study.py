@@ -13,9 +13,8 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import ParameterError
-from nsh.jobs import Job, Settings, find_condition, jobs
+from nsh.jobs import Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
-from nsh.overview import is_long
 from nsh.place import medqa_test, store_folder
 from nsh.pull import listed_files
 from nsh.real import real_b1
@@ -78,7 +77,7 @@ class Study:
 
     @property
     def jobs(self) -> list[Job]:
-        """Every voice of every case, or of the first few where the condition is shortened, under the condition."""
+        """Every voice of every case, or of the first few where the run is shortened, under the condition."""
         return jobs(self.cases[: self.n_shortened], self.values["condition"])
 
     @cached_property
@@ -88,13 +87,13 @@ class Study:
 
     @cached_property
     def n_shortened(self) -> int | None:
-        """How many of the cases a condition with long generations takes; None for all."""
-        most = self.values.get("long_cases")
-        return most if most and most < len(self.cases) and is_long(find_condition(self.values["condition"])) else None
+        """How many of the cases a condition other than direct takes; None for all."""
+        most = self.values.get("shortened_cases")
+        return most if most and most < len(self.cases) and self.values["condition"] != "direct" else None
 
     @property
     def shortened(self) -> str:
-        """Which cases are left out for the condition's length, in words; empty if none."""
+        """How many cases are left out, in words; empty if none."""
         return f"shortened: {self.n_shortened} of {len(self.cases)} cases" if self.n_shortened else ""
 
     @cached_property

@@ -107,7 +107,7 @@ def test_generate_then_records(tmp_path, ending):
 def test_all_conditions_are_generated_and_the_next_run_makes_no_call(tmp_path):
     """Every condition by its own prompt; then `extract_tools` alone finds all that it needs."""
     store = {"NSH_STORE": str(tmp_path / "store")}
-    common = ["--model", "scripted", "-p", "n_cases=3", "-p", "long_cases=2"]
+    common = ["--model", "scripted", "-p", "n_cases=3", "-p", "shortened_cases=2"]
     first = nsh("generate", *common, "--condition", "all", cwd=tmp_path, **store)
     assert first.returncode == 0, first.stderr
     assert "extract_tools: shortened: 2 of 3 cases" in first.stdout and "direct: shortened" not in first.stdout

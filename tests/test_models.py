@@ -40,6 +40,8 @@ def test_what_was_not_opened_is_marked_unverified_and_has_no_revision():
     unverified = [model for model in known().values() if not model.verified]
     assert len(unverified) == len(known()) - 1
     assert {model.revision for model in unverified} == {None}
+    facts = {"id", "revision", "quantization", "parameters", "context", "family", "licence", "system_role", "gated"}
+    assert {*resolve("SmolLM2-135M-Instruct").verified} == facts
 
 
 def test_the_revision_of_the_packaged_model_is_its_package():

@@ -9,7 +9,7 @@ from nsh.declared import parameters
 from nsh.errors import ParameterError
 from nsh.extraction import Extraction, read_extraction
 
-TREATMENT = "Which of the following is the best treatment?"
+TREATMENT = "What would be the best treatment?"
 OPTIONS = {"A": "Oral prednisone", "B": "Rest", "C": "Aspirin and heparin", "D": "Warfarin", "E": "Metformin"}
 PLAIN = {"A": "Gout", "B": "Lyme disease"}
 LABS = [
@@ -77,7 +77,7 @@ def test_every_keyword_opens_its_gate_and_no_other(name, words):
 
 def test_gates_are_shut_for_other_questions():
     assert scores_asked("A man with gout") == []
-    assert not asks_for_treatment("Which of the following is the most likely diagnosis?")
+    assert not asks_for_treatment("What is the most likely diagnosis here?")
     assert options_asked(PLAIN) == []
 
 

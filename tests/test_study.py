@@ -30,14 +30,14 @@ def test_a_run_has_a_record_for_every_voice_of_every_case(store):
     assert scripted(n_cases=3).records.equals(study.records)
 
 
-def test_long_conditions_take_fewer_cases_and_say_so(store):
+def test_conditions_other_than_direct_take_fewer_cases_and_say_so(store):
     study = scripted(n_cases=5)
-    study.values |= {"long_cases": 2, "condition": "cot", "max_new_tokens": 64}
+    study.values |= {"shortened_cases": 2, "condition": "cot", "max_new_tokens": 64}
     assert study.shortened == "shortened: 2 of 5 cases"
     assert len(study.jobs) == 6
     assert set(study.records["settings"]) == {"shortened: 2 of 5 cases; at most 64 new tokens"}
     short = scripted(n_cases=5)
-    short.values |= {"long_cases": 2}
+    short.values |= {"shortened_cases": 2}
     assert (len(short.jobs), short.shortened, set(short.records["settings"])) == (15, "", {""})
 
 

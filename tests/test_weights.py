@@ -116,6 +116,68 @@ def test_a_model_that_is_nowhere_is_one_sentence(monkeypatch):
     assert "\n" not in str(caught.value)
 
 
+def hub_error(kind, text):
+    """An error of huggingface_hub, made without the response that its constructor asks for."""
+    import huggingface_hub.errors
+
+    error = getattr(huggingface_hub.errors, kind)
+    made = error.__new__(error)
+    made.args = (text,)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (hub_error("GatedRepoError", "403 Client Error.\nAccess is restricted"), "accept its terms at https://hugging"),
+        (hub_error("RepositoryNotFoundError", "404 Client Error."), "the hub has no model of that name"),
+        (hub_error("LocalEntryNotFoundError", "An error happened"), "the hub cannot be reached"),
+        (OSError("We couldn't connect to 'https://huggingface.co' to load the files"), "the hub cannot be reached"),
+        (OSError(28, "No space left on device"), "the disk is full"),
+        (ValueError("contains custom code; pass trust_remote_code=True"), "brings code of its own"),
+    ],
+)
+def test_each_way_of_not_getting_a_hub_model_is_one_sentence_with_advice(monkeypatch, error, advice):
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", fails)
+    with pytest.raises(EngineError) as caught:
+        load(resolve("google/gemma-3-12b-it"), "float32")
+    assert advice in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_quantized_already_is_not_quantized_again():
+    with pytest.raises(EngineError, match="quantized already"):
+        weights._four_bit(PACKAGED, None)
+
+
+def test_four_bit_loading_without_its_library_names_the_extra(monkeypatch):
+    monkeypatch.setattr(weights, "find_spec", lambda name: None)
+    with pytest.raises(EngineError, match=r"narrativeshield-papers\[models,quantized\]"):
+        weights._four_bit(resolve("Qwen/Qwen2.5-1.5B-Instruct"), None)
+
+
+def test_four_bit_loading_is_asked_of_bitsandbytes(tmp_path, monkeypatch):
+    """`sdoh` Table I (configuration): "4 bit loading with bitsandbytes"; nf4 is ours."""
+    asked = {}
+    monkeypatch.setattr(weights, "find_spec", lambda name: True)
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", lambda *_, **__: None)
+    monkeypatch.setattr(
+        "transformers.AutoModelForCausalLM.from_pretrained",
+        lambda *_, **options: asked.update(options) or SimpleNamespace(eval=lambda: None),
+    )
+    save_tiny_model(tmp_path)
+    spec = resolve(str(tmp_path))
+    load(spec, "float16", "4bit")
+    config = asked["quantization_config"]
+    assert (config.load_in_4bit, config.bnb_4bit_quant_type) == (True, "nf4")
+    assert str(config.bnb_4bit_compute_dtype) == "torch.float16"
+    assert spec.identity("float16", "4bit")["quantization"] == "bitsandbytes 4-bit nf4 (reconstructed)"
+    assert spec.identity("float16")["quantization"] is None
+
+
 def test_a_folder_without_weights_is_one_sentence(tmp_path):
     save_tiny_model(tmp_path)
     (tmp_path / "model.safetensors").unlink()

@@ -80,7 +80,7 @@ def route(
         if value not in parameters()[name].choices:
             raise ParameterError(f"{name} = {value!r}: one of {', '.join(parameters()[name].choices)} is expected")
     results = list(_labs(facts, caps)) if facts else []
-    fitting = scores_asked(" ".join([question, *options.values(), _words(facts)]))
+    fitting = scores_asked(" ".join([question, *options.values(), *_entries(facts)]))
     for name in fitting[: 1 if caps == "paper" else None]:
         results += [_score(name, facts, scoring)] * (len(results) < MOST)
     lookups = []
@@ -156,7 +156,9 @@ def _items(name: str, facts: Extraction | None) -> dict[str, bool | float | None
     """Items of a score as the extraction states them; None for what it does not state."""
     if facts is None:
         return {}
-    stated, denied = _words(facts), " ".join(facts.symptoms_absent).lower()
+    denials = [entry for entry in _entries(facts) if entry.lower().startswith(tuple(RULES["denials"]))]
+    denied = " ".join([*facts.symptoms_absent, *denials])
+    stated = " ".join(entry for entry in _entries(facts) if entry not in denials)
     items: dict[str, bool | float | None] = {
         item: False if _holds(denied, words) else _holds(stated, words) or None
         for item, words in RULES["items"].get(name, {}).items()
@@ -173,14 +175,14 @@ def _items(name: str, facts: Extraction | None) -> dict[str, bool | float | None
     return items
 
 
-def _words(facts: Extraction | None) -> str:
-    """All that the extraction states as present, in words."""
+def _entries(facts: Extraction | None) -> list[str]:
+    """What the extraction says in words, but for the symptoms it states as absent."""
     if facts is None:
-        return ""
+        return []
     lists = (facts.symptoms_present, facts.physical_exam, facts.imaging)
     lists += (facts.past_medical_history, facts.past_surgical_history)
     sentences = [facts.chief_complaint or "", facts.relevant_history or ""]
-    return " ".join([*sentences, *(entry for entries in lists for entry in entries)])
+    return [*sentences, *(entry for entries in lists for entry in entries)]
 
 
 def _holds(text: str, words: Sequence[str]) -> bool:
