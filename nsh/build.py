@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +39,13 @@ def generate(studies: Iterable[Study]) -> Tally:
     plan: dict[str, list[tuple[Study, ModelSpec]]] = {}
     for study in studies:
         for model in study.models:
-            way = [study.engine(model).identity, study.values["batch_tokens"], asdict(study.settings)]
+            way = [study.engine(model).identity, study.values["batch_tokens"]]
             plan.setdefault(json.dumps(way, sort_keys=True), []).append((study, model))
-    total = Tally()
+    total, store = Tally(), Store(store_folder())
     for alike in plan.values():
         study, model = alike[0]
-        store = Store(store_folder())
-        todo = [job for other, _ in alike for job in other.jobs]
-        total += run(todo, study.engine(model), store, study.settings)[1]
-        store.close()
+        total += run([job for other, _ in alike for job in other.jobs], study.engine(model), store)[1]
+    store.close()
     return total
 
 

@@ -1,20 +1,39 @@
 """The guard of `guarded_rewrite`: which values of a rewrite the narrative does not state, and the rewrite without them.
 
-A value is a number, in digits or words, with the unit behind it. The narrative states it if it holds the same number,
-in digits or words, whatever it is a number of; a temperature also in the other scale. An approximate age states no
-number. A number that belongs to a name ("B12", "COVID-19", "type 2 diabetes") is none.
+A *value* is a number in digits or words with the unit, word of time or hyphenated word behind it ("88/min", "three
+weeks", "53-year-old"), "twice", or a decade of age ("40s", "forties"). Any other noun is left standing ("5 stools").
+Names are none ("B12", "HbA1c", "5-HT", "COVID-19", "type 2 diabetes"), nor are ordinals ("2nd") and a lone "one".
+
+The narrative *states* a value if it holds the number, in digits or words. A number with a unit or word of time must
+have the same one there, or none: 40 years are not 40 mg. Units are those of `nsh.quantities`: 98.6 °F is 37.0 °C, but
+500 mcg is not 0.5 mg. An approximate age states no number; a decade is stated by an age within it.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from nsh.quantities import NUMBER, SPOKEN, TERMS, digits
+from nsh.quantities import BARE_BEFORE, NUMBER, SPOKEN, TERMS, ages, digits, measurements
 
-VALUE = re.compile(f"(?P<spoken>{SPOKEN.pattern})|{NUMBER.pattern}", re.IGNORECASE)
-NAME = re.compile(rf"(?:\w-|\b(?:{TERMS['names_before']}) )\Z", re.IGNORECASE)
-FIGURES = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-COUNTS = re.compile(rf"\b(?:{'|'.join(TERMS['counts'])})\b", re.IGNORECASE)
+COUNTS, DECADES = TERMS["counts"], TERMS["decades"]
+PLACE = re.compile(
+    rf"(?P<decade>(?<!\w)[2-9]0['’]?s\b|\b(?:{'|'.join(DECADES)})\b)|(?P<words>{SPOKEN.pattern}|\b(?:{'|'.join(COUNTS)})\b)"
+    r"|(?<!\w)(?:\.\d+|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)",
+    re.IGNORECASE,
+)
+NAME_BEFORE = re.compile(rf"(?:{TERMS['names_before']})\Z", re.IGNORECASE)
+NAME_AFTER = re.compile(TERMS["names_after"], re.IGNORECASE)
+BEHIND = re.compile(rf"[ -](?P<time>{TERMS['time_words']})\b(?:[ -]old\b)?|(?:-[^\W\d_]+)+", re.IGNORECASE)
 STRUCK = "[not stated]"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value: its place, its numbers (two of a blood pressure), and what it measures, as number and unit."""
+
+    place: slice
+    numbers: frozenset[float]
+    measures: frozenset[tuple[str | float, str]]
 
 
 def unsupported(narrative: str, rewrite: str) -> tuple[str, ...]:
@@ -33,34 +52,54 @@ def strike(narrative: str, rewrite: str) -> str:
 
     Examples
     --------
-    >>> strike("My chest hurts.", "A 53-year-old man has chest pain.")
-    'A [not stated]-year-old man has chest pain.'
+    >>> strike("My chest hurts.", "A 53-year-old man has had chest pain for 3 weeks.")
+    'A [not stated] man has had chest pain for [not stated].'
     """
-    parts, end = [], 0
-    for place in _found(narrative, rewrite):
-        parts += [rewrite[end : place.start], STRUCK]
-        end = place.stop
-    return "".join([*parts, rewrite[end:]])
+    while places := list(_found(narrative, rewrite)):  # what named a value that is gone may name the next one
+        for place in reversed(places):
+            rewrite = rewrite[: place.start] + STRUCK + rewrite[place.stop :]
+    return rewrite
 
 
 def _found(narrative: str, rewrite: str) -> Iterator[slice]:
     """Where the rewrite holds a value that the narrative does not state."""
-    stated = _numbers(narrative)
-    for match in VALUE.finditer(rewrite):
-        written = _numbers(digits(match[0]) if match["spoken"] else match["value"] or f"{match['high']} {match['low']}")
-        unit = (match["unit"] or "")[:1]
-        if unit in "°∘º℃℉FfCc" and unit:
-            written = set() if any(scale & stated for scale in map(_other_scale, written)) else written
-        if written - stated and not NAME.search(rewrite, max(0, match.start() - 20), match.start()):
-            yield slice(match.start(), match.start() + len(match[0].rstrip(" -")))
+    told = list(_values(narrative))
+    measures = {(age.low // 10, "decade") for age in ages(narrative)}.union(*(value.measures for value in told))
+    counts = {n for words, n in TERMS["implied_counts"].items() if re.search(rf"\b(?:{words})\b", narrative, re.I)}
+    numbers = counts.union(*(value.numbers for value in told))
+    free = counts.union(*(value.numbers for value in told if not value.measures or len(value.numbers) > 1))
+    for value in _values(rewrite):
+        enough = free if value.measures else numbers
+        if value.measures.isdisjoint(measures) and not (value.numbers and value.numbers <= enough):
+            yield value.place
 
 
-def _numbers(text: str) -> set[float]:
-    """Numbers of a text, in digits, in words, or as a count ("twice")."""
-    counts = {TERMS["counts"][word.lower()] for word in COUNTS.findall(text)}
-    return {float(figure.replace(",", "")) for figure in FIGURES.findall(digits(text))} | counts
+def _values(text: str) -> Iterator[Value]:
+    """The values of a text; a vital sign is named since the value before, at most 60 characters back."""
+    end = 0
+    for match in PLACE.finditer(text):
+        if match.start() < end:
+            continue
+        before, end = text[max(end, match.start() - 60) : match.start()], match.end()
+        if word := match["decade"]:
+            tens = int(word[0]) if word[0].isdigit() else 2 + DECADES.index(word.lower())
+            yield Value(slice(*match.span()), frozenset(), frozenset({(tens, "decade")}))
+        elif not (NAME_BEFORE.search(before) or NAME_AFTER.match(text, end)):
+            yield (value := _value(match, before))
+            end = value.place.stop
 
 
-def _other_scale(degrees: float) -> set[float]:
-    """A temperature in the other scale, to one decimal."""
-    return {round((degrees - 32) / 1.8, 1), round(degrees * 1.8 + 32, 1)}
+def _value(match: re.Match, before: str) -> Value:
+    """The value that begins with a number; a vital sign may be named before it."""
+    text, end, number = match.string, match.end(), "0" * match[0].startswith(".") + match[0]
+    if match["words"]:
+        number = str(COUNTS.get(match[0].lower()) or digits(f"{match[0]} days").removesuffix(" days"))
+    reading, behind = NUMBER.match(number + text[end : end + 60]), BEHIND.match(text, end)
+    stop = behind.end() if behind else end + len(reading[0].rstrip(" -")) - len(number)
+    stop = end if not behind and BEHIND.match(text, stop) else stop  # "2 C-sections" are no temperature
+    named = before if stop > end or BARE_BEFORE.match(text, stop) else ""
+    measures = {(found.value, found.unit) for found in measurements(named + number + text[end:stop])}
+    if behind and behind["time"]:
+        measures.add((number, behind["time"][:2].lower()))
+    numbers = (reading["high"], reading["low"]) if reading["low"] and not behind else (number.replace(",", ""),)
+    return Value(slice(match.start(), stop), frozenset(map(float, numbers)), frozenset(measures))

@@ -51,24 +51,27 @@ PAPERS_WAY = Settings()
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One answer to be had: a condition, by name or as its generator function, applied to one voice of one case."""
+    """One answer to be had: a condition, by name or as its generator function, applied to one voice of one case, in the
+    papers' way or another."""
 
     condition: str | Condition
     case: Case
     voice: str
+    settings: Settings = PAPERS_WAY
 
     @property
     def function(self) -> Condition:
         """The condition's generator function."""
         return find_condition(self.condition) if isinstance(self.condition, str) else self.condition
 
-    def start(self, settings: Settings) -> Steps:
-        """The condition at its beginning, with those of the settings that it takes."""
-        return self.function(self.case, self.voice, **self.choices(settings))
-
-    def choices(self, settings: Settings) -> dict[str, Any]:
+    @property
+    def choices(self) -> dict[str, Any]:
         """The settings that the condition takes."""
-        return {name: getattr(settings, name) for name in _keywords(self.function)}
+        return {name: getattr(self.settings, name) for name in _keywords(self.function)}
+
+    def start(self) -> Steps:
+        """The condition at its beginning."""
+        return self.function(self.case, self.voice, **self.choices)
 
 
 @cache
@@ -77,7 +80,7 @@ def _keywords(condition: Condition) -> tuple[str, ...]:
     return tuple(inspect.signature(condition).parameters)[2:]
 
 
-def jobs(cases: Iterable[Case], condition: str | Condition) -> list[Job]:
+def jobs(cases: Iterable[Case], condition: str | Condition, settings: Settings = PAPERS_WAY) -> list[Job]:
     """Every voice of every case under a condition.
 
     Examples
@@ -86,7 +89,7 @@ def jobs(cases: Iterable[Case], condition: str | Condition) -> list[Job]:
     >>> [job.voice for job in jobs([case], "direct")]
     ['clinical', 'cultural']
     """
-    return [Job(condition, case, voice) for case in cases for voice in case.narratives]
+    return [Job(condition, case, voice, settings) for case in cases for voice in case.narratives]
 
 
 @cache

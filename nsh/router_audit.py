@@ -8,6 +8,7 @@ tried, and what only the rest of the vignette decides is a kind of difference.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,14 @@ from nsh.tool_logs import LOG
 from nsh.voices import released_names
 
 MEDICATION, OPTION = "drug_kb, medications", "drug_kb, options"
+REST = "rest of the vignette"
 TOOLS = (*RULES["scores"], MEDICATION, OPTION)
 KEYS = ["model", "given", "tool"]
 COUNTS = ("n", "decidable", "both", "ours_only", "logs_only")
 COLUMNS = dict.fromkeys(KEYS) | dict.fromkeys(COUNTS, "int64")
 COLUMNS |= {"precision": "float64", "recall": "float64", "differences": None}
+
+Call = tuple[str, Any]  # a tool and what it was asked
 
 
 def router_against_logs(directory: str | Path) -> pd.DataFrame:
@@ -55,7 +59,7 @@ def router_against_logs(directory: str | Path) -> pd.DataFrame:
         - parts of words: the text names no drug, but is part of a drug's name or holds one ("X", "AZO");
         - disposition: an option about admission or discharge, which the logs pass over;
         - alias: the released base lacks the name by which an option calls its drug ("TMP-SMX"), so others come up;
-        - no keyword: the logs call what our keywords do not; for medications the extraction may have decided;
+        - no keyword: looked up though no treatment keyword stands in the vignette; the extraction may have decided;
         - unexplained: none of these.
 
     Raises
@@ -83,7 +87,7 @@ def router_against_logs(directory: str | Path) -> pd.DataFrame:
 
 def _replayed(cases: list[Case], path: Path) -> Iterator[dict[str, Any]]:
     """One row per encounter, text and tool, of one log."""
-    logged: dict[tuple[str, str], list[tuple[str, Any]]] = defaultdict(list)
+    logged: dict[tuple[str, str], list[Call]] = defaultdict(list)
     for where, line in read_file(data_file(path)):
         question, persona, tool = (text(name, line.get(name), where) for name in ("question_id", "persona", "tool"))
         logged[question, persona].append((tool, line.get("input")))
@@ -94,59 +98,50 @@ def _replayed(cases: list[Case], path: Path) -> Iterator[dict[str, Any]]:
         raise DataError(f"{path}: calls for {next(iter(logged))}, which is no encounter of the cases")
 
 
-def _encounter(case: Case, log: list[tuple[str, Any]]) -> Iterator[dict[str, Any]]:
-    """One row per text and tool: what the router and the log call."""
-    logs, labs = _by_tool(log, case), [given for tool, given in log if tool == "lab_interpreter"]
-    facts = Extraction.model_validate({"labs": labs, "medications_current": logs[MEDICATION]}, context=[])
-    before = {MEDICATION: len(log) - len(logs[MEDICATION]) - len(logs[OPTION]), OPTION: len(log) - len(logs[OPTION])}
+def _encounter(case: Case, log: list[Call]) -> Iterator[dict[str, Any]]:
+    """One row per text and tool: how many calls the router and the log share, and the kinds of the others."""
+    logs, labs = _named(log, case), [given for tool, given in log if tool == "lab_interpreter"]
+    medications, options = ([what for tool, what in logs if tool == name] for name in (MEDICATION, OPTION))
+    facts = Extraction.model_validate({"labs": labs, "medications_current": medications}, context=[])
+    before = {OPTION: len(log) - len(options), MEDICATION: len(log) - len(options) - len(medications)}
     texts = {"vignette": case.original or case.question, "sentence": case.question}
-    calls = {given: route(facts, question, case.options, caps="released") for given, question in texts.items()}
-    ours = {given: _by_tool(((call.tool, call.input) for call in found), case) for given, found in calls.items()}
-    for given in texts:
-        for tool in TOOLS:
-            mine, theirs = {*ours[given][tool]}, {*logs[tool]}
-            kinds = [
-                "rest of the vignette"
-                if (call in ours["vignette"][tool]) != (call in mine)
-                else _kind(case, tool, call)
-                for call in mine ^ theirs
-            ]
-            row = {"given": given, "tool": tool, "id": case.id, "room": before.get(tool, len(labs)) < MOST}
-            yield row | {"ours": mine, "logs": theirs, "kinds": kinds}
+    routed = {given: route(facts, question, case.options, caps="released") for given, question in texts.items()}
+    ours = {given: {*_named(((call.tool, call.input) for call in calls), case)} for given, calls in routed.items()}
+    for given, tool in product(texts, TOOLS):
+        mine, theirs, whole = (
+            {call for call in calls if call[0] == tool} for calls in (ours[given], logs, ours["vignette"])
+        )
+        counts = (1, before.get(tool, len(labs)) < MOST, len(mine & theirs), len(mine - theirs), len(theirs - mine))
+        kinds = [REST if call in mine ^ whole else _kind(case, *call) for call in mine ^ theirs]
+        yield {"given": given, "tool": tool, "id": case.id, "kinds": kinds, **dict(zip(COUNTS, counts, strict=True))}
 
 
-def _by_tool(calls: Iterable[tuple[str, Any]], case: Case) -> dict[str, list[str]]:
-    """What was looked up, by tool; for a score its own name."""
+def _named(calls: Iterable[Call], case: Case) -> list[tuple[str, str]]:
+    """Each call's tool and what it looks up: an option, a medication, or for other tools nothing."""
     options = {option.strip() for option in case.options.values()}
-    found: dict[str, list[str]] = {tool: [] for tool in TOOLS}
-    for tool, given in calls:
-        if tool == "drug_kb":
-            found[OPTION if str(given).strip() in options else MEDICATION].append(str(given).strip())
-        elif tool in found:
-            found[tool].append(tool)
-    return found
+    looked = [(tool, str(given).strip() if tool == "drug_kb" else "") for tool, given in calls]
+    return [((OPTION if what in options else MEDICATION) if what else tool, what) for tool, what in looked]
 
 
 def _counted(part: pd.DataFrame) -> dict[str, Any]:
-    """Calls of both and of one only, and the kinds of difference."""
-    pairs = list(zip(part["ours"], part["logs"], strict=True))
-    both = sum(len(ours & logs) for ours, logs in pairs)
-    ours_only, logs_only = (sum(len(pair[i] - pair[1 - i]) for pair in pairs) for i in (0, 1))
+    """Sums over encounters, and the kinds of difference."""
+    row = part[list(COUNTS)].sum().to_dict()
+    ours, logs = row["both"] + row["ours_only"], row["both"] + row["logs_only"]
+    if ours and part["tool"].iloc[0] != MEDICATION:
+        row["precision"] = row["both"] / ours
+    if logs:
+        row["recall"] = row["both"] / logs
     kinds = part[["kinds", "id"]].explode("kinds").dropna().groupby("kinds")["id"]
-    row = dict(zip(COUNTS, (len(part), sum(part["room"]), both, ours_only, logs_only), strict=True))
-    row["differences"] = "; ".join(f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in kinds)
-    if part["tool"].iloc[0] != MEDICATION and both + ours_only:
-        row["precision"] = both / (both + ours_only)
-    return row | ({"recall": both / (both + logs_only)} if both + logs_only else {})
+    return row | {"differences": "; ".join(f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in kinds)}
 
 
-def _kind(case: Case, tool: str, call: str) -> str:
+def _kind(case: Case, tool: str, what: str) -> str:
     """Why router and log differ on a call, given the same text."""
-    if tool in (MEDICATION, OPTION) and not find(call):
+    if what and not find(what):
         return "parts of words"
-    if tool not in (MEDICATION, OPTION) or not asks_for_treatment(case.original or case.question):
+    if what and not asks_for_treatment(case.original or case.question):
         return "no keyword"
-    if tool == OPTION and any(word in call.lower() for word in RULES["disposition"]):
+    if tool == OPTION and any(word in what.lower() for word in RULES["disposition"]):
         return "disposition"
     named = [option for option in case.options.values() if find(option)]
     alias = any(find(option)[0].name not in option.lower() for option in named)

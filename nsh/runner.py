@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from nsh.conditions import Answer, Steps
 from nsh.engines import Call, Completion, Engine
-from nsh.jobs import PAPERS_WAY, Job, Settings
+from nsh.jobs import PAPERS_WAY, Job
 from nsh.progress import Progress
 from nsh.store import Store, key_of
 
@@ -20,7 +20,6 @@ class Outcome:
 
     job: Job
     steps: Steps
-    settings: Settings = PAPERS_WAY
     call: Call | None = None
     answer: Answer | None = None
     stages: tuple[str, ...] = ()
@@ -29,7 +28,7 @@ class Outcome:
     departures: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        chosen = self.job.choices(self.settings).items()
+        chosen = self.job.choices.items()
         self.departures = {f"{name} {value}": None for name, value in chosen if value != getattr(PAPERS_WAY, name)}
 
     def advance(self, completion: Completion | None) -> None:
@@ -41,7 +40,7 @@ class Outcome:
         except StopIteration as end:
             self.call, self.answer = None, end.value
             return
-        self.call = self.settings.apply(wanted)
+        self.call = self.job.settings.apply(wanted)
         self.stages += (wanted.stage,)
         self.departures |= dict.fromkeys(_departures(wanted, self.call))
 
@@ -71,21 +70,17 @@ class Tally:
         return f"generations: {self.generated} made, {self.found} found in the store"
 
 
-def run(
-    todo: Iterable[Job], engine: Engine, store: Store, settings: Settings = PAPERS_WAY
-) -> tuple[list[Outcome], Tally]:
+def run(todo: Iterable[Job], engine: Engine, store: Store) -> tuple[list[Outcome], Tally]:
     """Run jobs to their answers, paying for each distinct call once.
 
     Parameters
     ----------
     todo : iterable of Job
-        The jobs, of any conditions.
+        The jobs, of any conditions and settings.
     engine : Engine
         Makes the completions that the store lacks.
     store : Store
         Looked up first; each new completion is put into it the moment it arrives.
-    settings : Settings
-        What the run does in another way than the papers.
 
     Returns
     -------
@@ -113,7 +108,7 @@ def run(
     ('B', 1)
     """
     tally = Tally()
-    outcomes = [Outcome(job, job.start(settings), settings) for job in todo]
+    outcomes = [Outcome(job, job.start()) for job in todo]
     for outcome in outcomes:
         outcome.advance(None)
     while running := [outcome for outcome in outcomes if outcome.call]:

@@ -78,7 +78,7 @@ class Study:
     @property
     def jobs(self) -> list[Job]:
         """Every voice of every case, or of the first few where the run is shortened, under the condition."""
-        return jobs(self.cases[: self.n_shortened], self.values["condition"])
+        return jobs(self.cases[: self.n_shortened], self.values["condition"], self.settings)
 
     @cached_property
     def settings(self) -> Settings:
@@ -149,7 +149,7 @@ class Study:
     def _run(self, model: ModelSpec) -> tuple[list[Outcome], Tally]:
         """Run the study's jobs with a model, generating what the store lacks."""
         store = Store(store_folder())
-        ran = run(self.jobs, self.engine(model), store, self.settings)
+        ran = run(self.jobs, self.engine(model), store)
         store.close()
         return ran
 

@@ -39,9 +39,9 @@ def transcript(outcome: Outcome) -> list[Step]:
     >>> [(step.call.stage, step.completion.text) for step in transcript(outcome)]
     [('rewrite', 'B'), ('answer_from', 'B')]
     """
-    steps, made, before = outcome.job.start(outcome.settings), [], None
+    steps, made, before = outcome.job.start(), [], None
     for completion in outcome.completions:
-        made.append(Step(outcome.settings.apply(steps.send(before)), completion))
+        made.append(Step(outcome.job.settings.apply(steps.send(before)), completion))
         before = completion
     return made
 

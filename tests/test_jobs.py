@@ -49,11 +49,11 @@ def test_every_condition_is_found_by_its_name():
 
 
 def test_a_condition_of_a_file_is_found(outside):
-    job = Job(outside, make_cases(1)[0], "clinical")
-    call = next(job.start(Settings(scoring="safe")))
+    job = Job(outside, make_cases(1)[0], "clinical", Settings(scoring="safe"))
+    call = next(job.start())
     assert job.function.__name__ == "whisper"
     assert call.messages[0][1].startswith("WHISPER\nStory 0") and call.max_new_tokens == 24
-    assert job.choices(Settings(scoring="safe")) == {"scoring": "safe"}
+    assert job.choices == {"scoring": "safe"}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_settings_shape_the_call():
 
 def test_only_conditions_that_take_a_choice_are_given_it():
     case, safe = make_cases(1)[0], Settings(scoring="safe", two_shot=True)
-    choices = {name: Job(name, case, "clinical").choices(safe) for name in CONDITIONS}
+    choices = {name: Job(name, case, "clinical", safe).choices for name in CONDITIONS}
     assert {name: chosen for name, chosen in choices.items() if chosen} == {
         "extract_tools": {"scoring": "safe", "caps": "paper"},
         "facts_cot": {"two_shot": True},

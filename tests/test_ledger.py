@@ -13,6 +13,7 @@ import typer
 
 from nsh import ledger as module
 from nsh.cli import app
+from nsh.conditions import CONDITIONS
 from nsh.declared import pages
 from nsh.ledger import STATUSES, ledger, ledger_rows
 from nsh.printed import decimals, key_columns, published, published_tables
@@ -56,7 +57,7 @@ def test_checks_are_well_formed():
 
 
 def test_commands_that_would_generate_are_understood():
-    """Each is parsed by the command line itself, without being run; only conditions may not be there yet."""
+    """Each is parsed by the command line itself, without being run, and names conditions that there are."""
     commands = {check["note"] for check in checks() if check["basis"] == "generation"}
     group = typer.main.get_command(app)
     for command in commands:
@@ -66,6 +67,8 @@ def test_commands_that_would_generate_are_understood():
         assert {"page", "out"} & {key for key, value in context.params.items() if value}
         if "page" in context.params:
             assert context.params["page"] in pages()
+        named = re.findall(r"condition[ =](\w+)", command)
+        assert named and set(named) <= {*CONDITIONS}
 
 
 def test_a_formula_reads_more_than_its_own_number():

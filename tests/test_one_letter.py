@@ -14,7 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("nsh", "notebooks", "book", "_config.yml", "_toc.yml", "package.json", "package-lock.json")
 VOICES, FACTS, BENCHMARK = "voices-05-anchoring", "facts-04-anchoring", "voices-03-benchmark"
-LEDGER = "ledger"
+LEDGER, SETUP = "ledger", "voices-04-setup"
+SETUP_RUN = ["--condition", "extract_tools", "-p", "n_cases=1", "-p", "max_new_tokens=256"]
 SETTINGS = ["-p", "models=[scripted]", "-p", "source=samples.jsonl", "-p", "resamples=200"]
 
 
@@ -61,16 +62,16 @@ class Copy:
         """Build the book; what was printed."""
         return self.nsh("book", *SETTINGS, "-p", f"released={released}")
 
-    def rows(self) -> list[dict[str, str]]:
+    def rows(self, *run: str) -> list[dict[str, str]]:
         """The records of the run, as the command line writes them."""
-        self.nsh("records", "--out", "records.csv", *SETTINGS)
+        self.nsh("records", "--out", "records.csv", *SETTINGS, *run)
         with (self.folder / "records.csv").open(encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
     def pages(self) -> dict[str, str]:
         """The article of every page, without the foot that says how the page was made."""
         found = {}
-        for slug in (VOICES, FACTS, BENCHMARK, LEDGER):
+        for slug in (VOICES, FACTS, BENCHMARK, LEDGER, SETUP):
             html = (self.folder / "_build" / "html" / "notebooks" / f"{slug}.html").read_text(encoding="utf-8")
             article = html[html.index("<article") : html.index("</article>")]
             found[slug] = re.sub(r'<details class="nsh-provenance">.*?</details>', "", article, flags=re.DOTALL)
@@ -94,7 +95,7 @@ def replace_once(file: Path, pattern: str, replacement: str) -> None:
 def copy(tmp_path_factory) -> Copy:
     copy = Copy(tmp_path_factory.mktemp("checkout"))
     said = copy.book()
-    assert "generations: 72 made, 0 found in the store" in said
+    assert "generations: 78 made, 0 found in the store" in said  # 72 direct, 3 extractions, 3 reasonings
     return copy
 
 
@@ -103,7 +104,7 @@ def test_nothing_changed_runs_no_page_and_generates_nothing(copy):
     said = copy.book()
     assert "generations: 0 made" in said
     assert [line for line in said.splitlines() if line.endswith("unchanged")] == [
-        f"{slug}: unchanged" for slug in (BENCHMARK, VOICES, FACTS, LEDGER)
+        f"{slug}: unchanged" for slug in (BENCHMARK, SETUP, VOICES, FACTS, LEDGER)
     ]
 
 
@@ -114,6 +115,17 @@ def test_one_letter_of_a_generation(copy):
     wrong = next(row for row in copy.rows() if row["letter"] != row["gold"])
     replace_once(file, rf'("{wrong["keys"]}", "text": )"{wrong["letter"]}"', rf'\1"{wrong["gold"]}"')
     assert changed(copy, before) == {VOICES, FACTS}
+
+
+@pytest.mark.slow
+def test_one_letter_of_a_call_of_the_page_that_shows_them(copy):
+    before = copy.pages()
+    (file,) = (copy.folder / "_store").glob("*.jsonl")
+    row = next(row for row in copy.rows(*SETUP_RUN) if row["voice"] == "clinical")
+    _, reasoning = row["keys"].split()
+    other = "ABCD"[("ABCD".index(row["letter"]) + 1) % 4]
+    replace_once(file, rf'("{reasoning}", "text": )"{row["letter"]}"', rf'\1"{other}"')
+    assert changed(copy, before) == {SETUP}
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def test_a_record_says_what_its_condition_did_and_whose_words_it_used(tmp_path):
     assert rows["narrativeshield"].equals(said)
     assert (rows["extract"].extraction, rows["extract"].tools, rows["extract"].fallback) == ("repaired", None, None)
     assert (rows["direct"].prompts, rows["extract"].prompts) == ("verbatim", "partly reconstructed")
-    cut, _ = run(jobs(make_cases(1), "direct"), ScriptedEngine(), Store(tmp_path), Settings(max_new_tokens=20))
+    cut, _ = run(jobs(make_cases(1), "direct", Settings(max_new_tokens=20)), ScriptedEngine(), Store(tmp_path))
     assert set(from_outcomes(cut, "m")["settings"]) == {"at most 20 new tokens"}
 
 

@@ -4,6 +4,7 @@ import inspect
 
 import pytest
 
+from nsh.decision_support import scores
 from nsh.decision_support.router import RULES, asks_for_treatment, options_asked, route, scores_asked
 from nsh.declared import parameters
 from nsh.errors import ParameterError
@@ -94,6 +95,13 @@ def test_a_score_is_filled_from_the_extraction_alone():
     assert "5 of 5 points" in score and "not stated" not in score
     denied = facts.model_copy(update={"symptoms_present": [], "symptoms_absent": ["confusion"]})
     assert "4 of 5 points" in route(denied, "?", PLAIN)[1].text
+
+
+def test_an_entry_that_begins_with_a_denial_counts_as_absent():
+    """Wells (2003): one point for pitting edema; none for the tenderness that the examination denies."""
+    facts = Extraction(chief_complaint="DVT?", physical_exam=["No calf tenderness", "pitting edema"])
+    expected = scores.wells_dvt(localized_tenderness=False, pitting_edema=True, scoring="safe")
+    assert [result.text for result in route(facts, "?", PLAIN, scoring="safe")] == [expected.text]
 
 
 def test_scoring_is_passed_on():

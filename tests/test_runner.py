@@ -62,7 +62,7 @@ def test_rewrite_answers_from_the_vignette_alone(tmp_path):
 
 def test_answer_only_concerns_answering_calls_only(tmp_path):
     engine = CountingEngine()
-    run([Job("rewrite", make_cases(1)[0], "cultural")], engine, Store(tmp_path), Settings(answer_only=True))
+    run([Job("rewrite", make_cases(1)[0], "cultural", Settings(answer_only=True))], engine, Store(tmp_path))
     assert [call.answer_only for call in engine.calls] == [False, True]
 
 
@@ -82,22 +82,22 @@ def test_the_extraction_of_four_conditions_is_paid_for_once(tmp_path):
 def test_an_outcome_says_where_the_run_left_the_papers_way(tmp_path):
     engine = CountingEngine(lambda call: "Answer: B" if call.letters else "{}")
     case, settings = make_cases(1)[0], Settings(structured=True, max_new_tokens=20, scoring="safe")
-    todo = [Job(name, case, "clinical") for name in ("extract_tools", "direct", "extract")]
-    outcomes, _ = run(todo, engine, Store(tmp_path), settings)
+    names = ("extract_tools", "direct", "extract")
+    outcomes, _ = run([Job(name, case, "clinical", settings) for name in names], engine, Store(tmp_path))
     assert [list(outcome.departures) for outcome in outcomes] == [
         ["scoring safe", "structured", "at most 20 new tokens"],
         ["at most 20 new tokens"],
         ["structured", "at most 20 new tokens"],
     ]
-    plain, _ = run(todo, engine, Store(tmp_path))
+    plain, _ = run([Job(name, case, "clinical") for name in names], engine, Store(tmp_path))
     assert not any(outcome.departures for outcome in plain)
 
 
 def test_constrained_and_free_extractions_are_different_calls(tmp_path):
     engine = CountingEngine(lambda call: "{}")
-    job = Job("extract", make_cases(1)[0], "clinical")
-    (free,), _ = run([job], engine, Store(tmp_path))
-    (held,), _ = run([job], engine, Store(tmp_path), Settings(structured=True))
+    case = make_cases(1)[0]
+    todo = [Job("extract", case, "clinical", settings) for settings in (Settings(), Settings(structured=True))]
+    (free, held), _ = run(todo, engine, Store(tmp_path))
     assert free.keys[0] != held.keys[0] and free.keys[1] == held.keys[1]
 
 

@@ -18,15 +18,16 @@ def reply(call):
     return {"rewrite": NASTY, "extract": NASTY, "reason": NASTY}.get(call.stage, "C")
 
 
-def outcomes_of(tmp_path, condition, settings=Settings()):  # noqa: B008
-    return run(jobs(make_cases(1), condition), ScriptedEngine(reply=reply), Store(tmp_path), settings)[0]
+def outcomes_of(tmp_path, condition, **settings):
+    todo = jobs(make_cases(1), condition, Settings(**settings))
+    return run(todo, ScriptedEngine(reply=reply), Store(tmp_path))[0]
 
 
 @pytest.mark.parametrize("condition", ["direct", "rewrite", "extract_tools", "guarded_rewrite"])
 def test_a_transcript_holds_the_calls_that_were_made(tmp_path, condition):
     sent = []
     engine = ScriptedEngine(reply=lambda call: sent.append(call) or reply(call))
-    (outcome, *_), _ = run(jobs(make_cases(1), condition)[:1], engine, Store(tmp_path), Settings(max_new_tokens=64))
+    (outcome, *_), _ = run(jobs(make_cases(1), condition, Settings(max_new_tokens=64))[:1], engine, Store(tmp_path))
     steps = transcript(outcome)
     assert [step.call for step in steps] == sent
     assert tuple(step.completion for step in steps) == outcome.completions
@@ -45,7 +46,7 @@ def test_every_text_is_shown_literally(tmp_path):
 
 
 def test_departures_are_told(tmp_path):
-    block = shown(outcomes_of(tmp_path, "direct", Settings(max_new_tokens=20))[0])
+    block = shown(outcomes_of(tmp_path, "direct", max_new_tokens=20)[0])
     assert "at most 20 new tokens" in block.text
 
 
