@@ -75,12 +75,12 @@ def _found(narrative: str, rewrite: str) -> Iterator[slice]:
 
 
 def _values(text: str) -> Iterator[Value]:
-    """The values of a text; a vital sign is named since the value before, at most 60 characters back."""
+    """The values of a text; a vital sign may be named since the value before."""
     end = 0
     for match in PLACE.finditer(text):
         if match.start() < end:
             continue
-        before, end = text[max(end, match.start() - 60) : match.start()], match.end()
+        before, end = text[end : match.start()], match.end()
         if word := match["decade"]:
             tens = int(word[0]) if word[0].isdigit() else 2 + DECADES.index(word.lower())
             yield Value(slice(*match.span()), frozenset(), frozenset({(tens, "decade")}))

@@ -84,7 +84,7 @@ def test_it_can_fail(made):
 
 
 def test_logged_values_and_medications_take_the_places_they_took(made):
-    """Three values and a medication leave no place for an option; two values leave one place for two options."""
+    """Three values and a medication leave no place for an option; three values alone leave one for two options."""
     question, options = "A man hurts. What is the best treatment?", {"A": "Aspirin", "B": "Warfarin"}
     value = ("lab_interpreter", {"name": "Na", "value": "low", "unit": None})
     full = made(question, options, [value] * 3 + [("drug_kb", "metformin 1 g")]).loc["vignette"]
