@@ -18,7 +18,7 @@ from nsh.quantities import BARE_BEFORE, NUMBER, SPOKEN, TERMS, ages, digits, mea
 COUNTS, DECADES = TERMS["counts"], TERMS["decades"]
 PLACE = re.compile(
     rf"(?P<decade>(?<!\w)[2-9]0['’]?s\b|\b(?:{'|'.join(DECADES)})\b)|(?P<words>{SPOKEN.pattern}|\b(?:{'|'.join(COUNTS)})\b)"
-    r"|(?<!\w)(?:\.\d+|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)",
+    r"|(?:(?<!\w)|(?<=BP|HR|RR)|(?<![\d.])(?=\d+\.\d))(?:\.\d+|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)",
     re.IGNORECASE,
 )
 NAME_BEFORE = re.compile(rf"(?:{TERMS['names_before']})\Z", re.IGNORECASE)
@@ -84,7 +84,7 @@ def _values(text: str) -> Iterator[Value]:
         if word := match["decade"]:
             tens = int(word[0]) if word[0].isdigit() else 2 + DECADES.index(word.lower())
             yield Value(slice(*match.span()), frozenset(), frozenset({(tens, "decade")}))
-        elif not (NAME_BEFORE.search(before) or NAME_AFTER.match(text, end)):
+        elif "." in match[0] or not (NAME_BEFORE.search(before) or NAME_AFTER.match(text, end)):
             yield (value := _value(match, before))
             end = value.place.stop
 

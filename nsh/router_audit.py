@@ -21,7 +21,6 @@ from nsh.decision_support.drugs import find
 from nsh.decision_support.router import MOST, RULES, asks_for_treatment, route
 from nsh.errors import DataError
 from nsh.extraction import Extraction
-from nsh.matrix import tidy
 from nsh.released import MODELS
 from nsh.tool_logs import LOG
 from nsh.voices import released_names
@@ -30,10 +29,7 @@ MEDICATION, OPTION = "drug_kb, medications", "drug_kb, options"
 REST = "rest of the vignette"
 TOOLS = (*RULES["scores"], MEDICATION, OPTION)
 KEYS = ["model", "given", "tool"]
-COUNTS = ("n", "decidable", "both", "ours_only", "logs_only")
-COLUMNS = dict.fromkeys(KEYS) | dict.fromkeys(COUNTS, "int64")
-COLUMNS |= {"precision": "float64", "recall": "float64", "differences": None}
-
+COUNTS = ["n", "decidable", "both", "ours_only", "logs_only"]
 Call = tuple[str, Any]  # a tool and what it was asked
 
 
@@ -82,7 +78,9 @@ def router_against_logs(directory: str | Path) -> pd.DataFrame:
     logs = {model: path for model, path in logs.items() if path.is_file()} or dict(list(logs.items())[:1])
     frame = pd.DataFrame({"model": model, **row} for model, path in logs.items() for row in _replayed(cases, path))
     groups = pd.concat([frame.assign(model="all"), frame]).groupby(KEYS, sort=False)
-    return tidy([dict(zip(KEYS, names, strict=True)) | _counted(part) for names, part in groups], COLUMNS)
+    table = groups[COUNTS].sum().assign(differences=[_told(part) for _, part in groups]).reset_index()
+    table["precision"] = (table["both"] / (table["both"] + table["ours_only"])).mask(table["tool"] == MEDICATION)
+    return table.assign(recall=table["both"] / (table["both"] + table["logs_only"]))
 
 
 def _replayed(cases: list[Case], path: Path) -> Iterator[dict[str, Any]]:
@@ -108,9 +106,8 @@ def _encounter(case: Case, log: list[Call]) -> Iterator[dict[str, Any]]:
     routed = {given: route(facts, question, case.options, caps="released") for given, question in texts.items()}
     ours = {given: {*_named(((call.tool, call.input) for call in calls), case)} for given, calls in routed.items()}
     for given, tool in product(texts, TOOLS):
-        mine, theirs, whole = (
-            {call for call in calls if call[0] == tool} for calls in (ours[given], logs, ours["vignette"])
-        )
+        sides = (ours[given], logs, ours["vignette"])
+        mine, theirs, whole = ({call for call in calls if call[0] == tool} for calls in sides)
         counts = (1, before.get(tool, len(labs)) < MOST, len(mine & theirs), len(mine - theirs), len(theirs - mine))
         kinds = [REST if call in mine ^ whole else _kind(case, *call) for call in mine ^ theirs]
         yield {"given": given, "tool": tool, "id": case.id, "kinds": kinds, **dict(zip(COUNTS, counts, strict=True))}
@@ -123,16 +120,10 @@ def _named(calls: Iterable[Call], case: Case) -> list[tuple[str, str]]:
     return [((OPTION if what in options else MEDICATION) if what else tool, what) for tool, what in looked]
 
 
-def _counted(part: pd.DataFrame) -> dict[str, Any]:
-    """Sums over encounters, and the kinds of difference."""
-    row = part[list(COUNTS)].sum().to_dict()
-    ours, logs = row["both"] + row["ours_only"], row["both"] + row["logs_only"]
-    if ours and part["tool"].iloc[0] != MEDICATION:
-        row["precision"] = row["both"] / ours
-    if logs:
-        row["recall"] = row["both"] / logs
-    kinds = part[["kinds", "id"]].explode("kinds").dropna().groupby("kinds")["id"]
-    return row | {"differences": "; ".join(f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in kinds)}
+def _told(part: pd.DataFrame) -> str:
+    """Kinds of difference, with their calls and questions."""
+    kinds = part.explode("kinds").dropna(subset="kinds").groupby("kinds")["id"]
+    return "; ".join(f"{kind}: {len(ids)} ({', '.join(sorted({*ids}))})" for kind, ids in kinds)
 
 
 def _kind(case: Case, tool: str, what: str) -> str:

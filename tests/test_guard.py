@@ -15,8 +15,8 @@ STATED = [
     ("At fifty-three I ache.", "A 53-year-old woman."),
     ("I am 53.", "A fifty-three-year-old woman, 53 years of age."),
     ("I have walked this earth for fifty-three years.", "A 53-year-old woman."),
-    ("My pressure was 134 over 76.", "Blood pressure is 134/76 mm Hg."),
-    ("My pressure was 134 on top, 76 below.", "Blood pressure is 134/76 mm Hg."),
+    ("My pressure was 134 over 76.", "Blood pressure: 134/76 mm Hg."),
+    ("My pressure was 134 on top, 76 below.", "Blood pressure: 134/76 mm Hg."),
     ("BP 134/76", "A systolic pressure of 134 mm Hg."),
     ("Eighty-eight beats a minute.", "Pulse is 88/min."),
     ("He breathes 18 times every 60 seconds.", "Respirations are 18/min."),
@@ -54,7 +54,7 @@ INVENTED = [
     ("For 40 years, 88 days a year.", "He takes 40 mg; pulse is 88/min.", ("40 mg", "88/min")),
     ("My pulse was 87 beats a minute.", "An 87-year-old man.", ("87-year-old",)),
     ("For days.", "For three days and 3 weeks, 5 stools twice daily.", ("three days", "3 weeks", "5", "twice")),
-    ("A fever.", "Temperature is 39.2°C, T 38.5C.", ("39.2°C", "38.5C")),
+    ("A fever.", "Temperature is 39.2°C, T 38.5C, HR118, BP90/60.", ("39.2°C", "38.5C", "118", "90/60")),
     ("98.6 F", "Temperature 37.5°C.", ("37.5°C",)),
     ("I gave birth.", "She had 2 C-sections, pain 9/10, for 3-5 days.", ("2", "9", "10", "3", "5 days")),
     ("It hurts.", ".5 mg, 0.25 mg and 10,000/mm3.", (".5 mg", "0.25 mg", "10,000/mm3")),
@@ -106,7 +106,7 @@ def test_after_striking_nothing_unsupported_is_left():
 
 
 def test_after_striking_nothing_is_left_of_made_up_texts():
-    """Texts of pieces that meet in any order; with no narrative, no number is left but after a letter and a hyphen."""
+    """Texts of pieces that meet in any order; with no narrative, only numbers after a letter are left."""
     pieces = (
         "pulse T BP fever 118, 88 37.0°C 98.6F 134/76 mm Hg over /min 40 mg -old -year days one forty -five a . - , 3"
     )
@@ -114,7 +114,7 @@ def test_after_striking_nothing_is_left_of_made_up_texts():
     for _ in range(1500):
         narrative, rewrite = ("".join(draw.choices([*pieces.split(), " ", " ", " "], k=12)) for _ in range(2))
         check(narrative, rewrite)
-        assert re.findall(r"(?<![\w-])\d+", strike("", rewrite)) == []
+        assert re.findall(r"(?<![^\W_])(?<![^\W\d_]-)(?<!\d,)\d+", strike("", rewrite)) == []
 
 
 def test_a_retelling_states_the_values_of_its_own_vignette():
