@@ -29,11 +29,11 @@ STRUCK = "[not stated]"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value: its place, its numbers (two of a blood pressure), and what it measures, as number and unit."""
+    """A value: its place, its numbers (two of a blood pressure; "40s"), and what it measures, as number and unit."""
 
     place: slice
-    numbers: frozenset[float]
-    measures: frozenset[tuple[str | float, str]]
+    numbers: frozenset[float | str]
+    measures: frozenset[tuple[str, str]]
 
 
 def unsupported(narrative: str, rewrite: str) -> tuple[str, ...]:
@@ -64,13 +64,13 @@ def strike(narrative: str, rewrite: str) -> str:
 def _found(narrative: str, rewrite: str) -> Iterator[slice]:
     """Where the rewrite holds a value that the narrative does not state."""
     told = list(_values(narrative))
-    measures = {(age.low // 10, "decade") for age in ages(narrative)}.union(*(value.measures for value in told))
+    measures = frozenset().union(*(value.measures for value in told))
     counts = {n for words, n in TERMS["implied_counts"].items() if re.search(rf"\b(?:{words})\b", narrative, re.I)}
+    counts |= {f"{age.low // 10:.0f}0s" for age in ages(narrative) if age.low // 10 == age.high // 10}
     numbers = counts.union(*(value.numbers for value in told))
     free = counts.union(*(value.numbers for value in told if not value.measures or len(value.numbers) > 1))
     for value in _values(rewrite):
-        enough = free if value.measures else numbers
-        if value.measures.isdisjoint(measures) and not (value.numbers and value.numbers <= enough):
+        if value.measures.isdisjoint(measures) and not value.numbers <= (free if value.measures else numbers):
             yield value.place
 
 
@@ -83,7 +83,7 @@ def _values(text: str) -> Iterator[Value]:
         before, end = text[end : match.start()], match.end()
         if word := match["decade"]:
             tens = int(word[0]) if word[0].isdigit() else 2 + DECADES.index(word.lower())
-            yield Value(slice(*match.span()), frozenset(), frozenset({(tens, "decade")}))
+            yield Value(slice(*match.span()), frozenset({f"{tens}0s"}), frozenset())
         elif "." in match[0] or not (NAME_BEFORE.search(before) or NAME_AFTER.match(text, end)):
             yield (value := _value(match, before))
             end = value.place.stop

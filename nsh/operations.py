@@ -1,7 +1,5 @@
 """How a pipeline ran, counted from its records: extractions that parse, tools called, fallbacks, seconds."""
 
-from math import nan
-
 import pandas as pd
 
 from nsh.accuracies import OVERALL, voice_parts, wilson
@@ -12,6 +10,7 @@ SHARES = ("parse_rate", "strict_rate", "fallback_rate", "final_parse_rate")
 MEANS = ("tools_per_question", "encounters_with_tools", "questions_with_tools", "seconds_per_question")
 COLUMNS = dict.fromkeys(("model", "condition", "voice")) | {"n": "int64", "n_extractions": "int64"}
 COLUMNS |= dict.fromkeys([name + end for name in SHARES for end in ("", "_lo", "_hi")] + [*MEANS], "float64")
+COLUMNS |= {"note": None}
 PARSED = ("ok", "repaired")
 
 
@@ -33,8 +32,9 @@ def operations(records: pd.DataFrame) -> pd.DataFrame:
         all answers that ended with a letter. ``tools_per_question`` (tool calls per answer, "Tools/Q"),
         ``encounters_with_tools`` (proportion of answers with a call) and ``questions_with_tools`` (of cases with a
         call in some voice). ``seconds_per_question``: wall time summed over an answer's calls, each from the start of
-        its batch to its own end, so it depends on batch and machine. NaN where the condition has no such part, or the
-        records are pattern counts.
+        its batch to its own end, so it depends on batch and machine; over the answers whose time is known. A number of
+        something that is not there is NaN, and ``note`` says what: "n = 0", "no extraction", "no router", "no
+        fallback", "no times", or "no letters" of pattern counts.
 
     Raises
     ------
@@ -58,28 +58,28 @@ def operations(records: pd.DataFrame) -> pd.DataFrame:
     return tidy([key | _counted(part) for key, part in voice_parts(records)], COLUMNS)
 
 
-def _counted(part: pd.DataFrame) -> dict[str, float]:
+def _counted(part: pd.DataFrame) -> dict[str, float | str]:
     """The numbers of one row."""
     extractions, fallback = part["extraction"].dropna(), part["fallback"].dropna().astype(bool)
-    called = part["tools"].dropna().map(len)
+    called, seconds = part["tools"].dropna().map(len).astype(int), part["seconds"].dropna()
     final = part.loc[part["status"] != "pattern", "letter"].notna()
     flags = (extractions.isin(PARSED), extractions == "ok", fallback, final)
     row = {"n": len(part), "n_extractions": len(extractions)}
     for name, flag in zip(SHARES, flags, strict=True):
-        bounds = wilson(flag.sum(), len(flag))
-        row |= dict(zip((name, f"{name}_lo", f"{name}_hi"), (flag.mean(), *bounds), strict=True))
+        row |= dict(zip((name, f"{name}_lo", f"{name}_hi"), (flag.mean(), *wilson(flag.sum(), len(flag))), strict=True))
     with_tools = called > 0
     questions = with_tools.groupby(part["case"].loc[called.index]).any()
-    means = (called.mean(), with_tools.mean(), questions.mean(), part["seconds"].mean())
-    return row | dict(zip(MEANS, means, strict=True)) if len(part) else row | dict.fromkeys(MEANS, nan)
+    means = (called.mean(), with_tools.mean(), questions.mean(), seconds.mean())
+    parts = {"extraction": extractions, "router": called, "fallback": fallback, "times": seconds, "letters": final}
+    absent = [f"no {name}" for name, values in parts.items() if values.empty]
+    return row | dict(zip(MEANS, means, strict=True)) | {"note": "; ".join(absent) if len(part) else "n = 0"}
 
 
 def operations_table(records: pd.DataFrame) -> Block:
-    """`facts` Table 9 for the models of a run, over all voices; rates in per cent."""
+    """`facts` Table 9 for the models of a run, over all voices; rates in per cent, "–" for what is not there."""
     rows = operations(records)
     rows = rows[rows["voice"] == OVERALL]
-    shares = {name: 100 * rows[name] for name in ("parse_rate", "fallback_rate", "final_parse_rate")}
-    rows = rows.assign(**shares, note="no such part in this condition")
+    rows = rows.assign(**{name: 100 * rows[name] for name in ("parse_rate", "fallback_rate", "final_parse_rate")})
     labels = {
         "model": "model",
         "n": "answers",
@@ -89,7 +89,7 @@ def operations_table(records: pd.DataFrame) -> Block:
         "final_parse_rate": "answers with a letter, %",
         "seconds_per_question": "latency, s/Q",
     }
-    shown = rows[list(labels)].astype({name: object for name in labels})
+    shown = rows[[*labels, "note"]].astype(object)
     shown = shown.where(shown.notna(), "–")
     formats = dict.fromkeys(list(labels)[2:], ".2f")
     return table(shown, "Table 9 for the models of this run", labels=labels, formats=formats, numeric=list(labels)[1:])

@@ -32,7 +32,8 @@ def about(study: Study) -> Block:
     if "models" in study.values:
         names = ", ".join(model.name for model in study.models) or "none"
         lines.append(f"Models run: {names} (condition {study.values['condition']}, {study.values['dtype']}).")
-        lines += [f"The papers' models: {study.real_source}."] * ("released" in study.values)
+        if "released" in study.values:
+            lines.append(f"The papers' models: {study.real_source}.")
         lines += [f"Run in another way than the papers: {how}." for how in sorted({*study.records["settings"]} - {""})]
     elif not study.real_cases:
         lines.append("The papers' own cases are not on this machine: `nsh data pull` fetches them.")

@@ -41,6 +41,7 @@ NAMES = [
 INVENTED = [
     ("She is in her late forties.", "A 47-year-old woman.", ("47-year-old",)),
     ("I am 47.", "A man in his 50s, in his fifties.", ("50s", "fifties")),
+    ("An elderly man.", "A man in his 60s.", ("60s",)),
     (
         "She tires.",
         "A FIFTY-three-year-old, a 53 year old, 6 months of age.",
@@ -101,7 +102,7 @@ def check(narrative: str, rewrite: str) -> int:
 def test_after_striking_nothing_unsupported_is_left():
     """Every sample's clinical text as the rewrite of every other's narrative, in every voice."""
     cases = load_cases("samples")
-    texts = [(case, other.narratives["clinical"]) for case in cases for other in cases[:8] if case is not other]
+    texts = [(case, other.narratives["clinical"]) for case in cases for other in cases[:4] if case is not other]
     assert sum(check(text, rewrite) for case, rewrite in texts for text in case.narratives.values()) > 1000
 
 
