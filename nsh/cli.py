@@ -118,9 +118,8 @@ def generate(
     studies = _studies(params_file, overrides, model, condition)
     from nsh.build import generate as generate_missing
 
-    for study in studies:
-        if study.shortened:
-            typer.echo(f"{study.values['condition']}: {study.shortened}")
+    for study in filter(lambda study: study.shortened, studies):
+        typer.echo(f"{study.values['condition']}: {study.shortened}")
     typer.echo(generate_missing(studies))
 
 
@@ -155,11 +154,12 @@ def _studies(
         values["models"] = check("models", models, "--model")
     from nsh.conditions import CONDITIONS
     from nsh.declared import parameters
+    from nsh.study import Study
 
     named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
     chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
-    from nsh.study import Study
-
+    if len({name.rpartition(":")[2] for name in chosen}) < len(chosen):
+        raise ParameterError(f"--condition: two are named alike; expected each name once: {', '.join(chosen)}")
     defaults = {name: parameter.default for name, parameter in parameters().items()}
     return [
         Study("command line", {**defaults, **values, "condition": name})

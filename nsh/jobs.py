@@ -69,6 +69,11 @@ class Job:
         """The settings that the condition takes."""
         return {name: getattr(self.settings, name) for name in _keywords(self.function)}
 
+    @property
+    def name(self) -> str:
+        """The condition's name, as records have it."""
+        return self.function.__name__
+
     def start(self) -> Steps:
         """The condition at its beginning."""
         return self.function(self.case, self.voice, **self.choices)
@@ -125,7 +130,7 @@ def find_condition(name: str) -> Condition:
         condition = runpy.run_path(path).get(function)
     except (OSError, SyntaxError, ImportError) as error:
         raise ParameterError(f"condition {name!r}: {error}") from None
-    if not inspect.isgeneratorfunction(condition):
+    if not inspect.isgeneratorfunction(condition) or len(inspect.signature(condition).parameters) < 2:
         what = "is no generator function that takes (case, voice)" if condition else "is not in it"
         raise ParameterError(f"condition {name!r}: {function} {what}")
     return condition

@@ -1,6 +1,7 @@
 """The list of the papers' models: what is known of each, what of it was checked, and what this machine can run."""
 
 import os
+import textwrap
 from importlib.metadata import distributions
 from importlib.util import find_spec
 from typing import Any
@@ -58,10 +59,16 @@ def models_lines() -> str:
     """The list as the command line shows it, with what this machine holds and can run."""
     here = memory()
     place = "gpu" if "gpu" in here else "cpu"
-    rows = [{"on this machine": _held(spec), "runs here": _runs(spec, here[place])} for spec in known().values()]
-    lines = models_frame().join(pd.DataFrame(rows)).to_string(index=False)
+    lines = []
+    for spec, row in zip(known().values(), models_frame().to_dict("records"), strict=True):
+        said = [f"{heading}: {row[heading]}" for heading in ("billions", "dtype", "weights, GiB", "gated", "licence")]
+        said.append(f"system turn: {row['system turn']}; revision: {spec.revision or 'not resolved'}")
+        here_too = f"weights on this machine: {_held(spec)}; runs here: {_runs(spec, here[place])}"
+        lines.append(f"{spec.name} ({row['papers']})  {row['hub id']}")
+        lines += [f"    {line}" for line in (*textwrap.wrap("; ".join(said), 90), here_too)]
     sizes = ", ".join(f"{name.upper()} {size:.0f} GiB" for name, size in here.items())
-    return f"{lines}\n\nMemory of this machine: {sizes}. A run is taken to need {ROOM} times the memory of the weights."
+    legend = f"A run is taken to need {ROOM} times the memory of the weights; ? follows what was not checked."
+    return "\n".join([*lines, "", f"Memory of this machine: {sizes}.", legend])
 
 
 def _told(spec: ModelSpec, fact: str) -> str:

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from nsh.accuracies import OVERALL, voice_parts, wilson
+from nsh.errors import DataError
 from nsh.matrix import check_records, tidy
 from nsh.tables import Block, table
 
@@ -55,6 +56,8 @@ def operations(records: pd.DataFrame) -> pd.DataFrame:
     [0.5, 0.5, 1.0]
     """
     check_records(records, needs=("letter", "status", "extraction", "tools", "fallback", "seconds"))
+    if records["tools"].map(lambda called: isinstance(called, str)).any():
+        raise DataError("tools are text, as written to a file: read the records with nsh.records.read_records")
     return tidy([key | _counted(part) for key, part in voice_parts(records)], COLUMNS)
 
 

@@ -16,6 +16,8 @@ from nsh.errors import DataError
 
 Messages = tuple[tuple[str, str], ...]
 TURNS = ("system", "user")
+NEEDED = {"user", "max_new_tokens", "status", "source", "budget"}
+ALLOWED = {"system", "system_of", "user_of", "note", "example", "support"}
 FIELD = re.compile(r"\{([a-z_]+)\}")
 STATUSES = ("verbatim", "partly reconstructed", "reconstructed")  # from the papers' own words to ours
 
@@ -50,16 +52,20 @@ def template(name: str | Path) -> Mapping[str, Any]:
     file = Path(name) if str(name).endswith(".yaml") else folder.joinpath(f"{name}.yaml")
     if not file.is_file():
         known = [entry.name.removesuffix(".yaml") for entry in folder.iterdir()]
-        raise DataError(f"no prompt file {name}; did you mean {nearest(str(name), known)!r}?")
+        near = "" if isinstance(file, Path) and file == Path(name) else f"; did you mean {nearest(str(name), known)!r}?"
+        raise DataError(f"no prompt file {name}{near}")
     try:
         prompt = yaml.load(file.read_text(encoding="utf-8"), Yaml12)
         prompt |= {turn: template(prompt[f"{turn}_of"])[turn] for turn in TURNS if f"{turn}_of" in prompt}
     except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
         raise DataError(f"prompt file {name}: not a YAML mapping in UTF-8: {' '.join(str(error).split())}") from None
     budget, status = prompt.get("max_new_tokens"), prompt.get("status")
-    if "user" not in prompt or type(budget) is not int or budget < 1 or status not in STATUSES:
-        wanted = f"user, max_new_tokens (a whole number above 0) and status (one of {', '.join(STATUSES)})"
-        raise DataError(f"prompt file {name}: expected {wanted}; found {', '.join(prompt)}, status {status!r}")
+    known = not (lacking := NEEDED - set(prompt)) and set(prompt) <= NEEDED | ALLOWED
+    if not known or type(budget) is not int or budget < 1 or status not in STATUSES:
+        wanted = f"user, max_new_tokens (a whole number above 0), status (one of {', '.join(STATUSES)}), source, budget"
+        found = f"max_new_tokens {budget!r}, status {status!r}, lacking: {', '.join(sorted(lacking)) or 'none'}"
+        others = ", ".join(sorted(map(str, set(prompt) - NEEDED - ALLOWED))) or "none"
+        raise DataError(f"prompt file {name}: expected {wanted}; found {found}, unknown: {others}")
     return prompt
 
 
@@ -95,19 +101,20 @@ def ask(name: str | Path, case: Case | None = None, schema: str = "", **fields: 
         fields["letters"] = _letter_list(case.options)
     if "example" in prompt:
         solved = [row | {"options": option_lines(row["options"])} for row in read_data("examples.yaml")["examples"]]
-        fields["examples"] = "\n\n".join(_put(prompt["example"], row) for row in solved)
-    messages = tuple((turn, _put(prompt[turn], fields)) for turn in TURNS if turn in prompt)
+        fields["examples"] = "\n\n".join(_put(name, prompt["example"], row) for row in solved)
+    messages = tuple((turn, _put(name, prompt[turn], fields)) for turn in TURNS if turn in prompt)
     letters = "".join(case.options) if case else ""
     return Call(messages, prompt["max_new_tokens"], letters, stage=str(name), schema=schema)
 
 
-def _put(text: str, fields: Mapping[str, str]) -> str:
+def _put(name: str | Path, text: str, fields: Mapping[str, str]) -> str:
     """Put the fields into a turn in one pass, so that braces inside a narrative stay as they are."""
     try:
         return FIELD.sub(lambda match: fields[match[1]], text.rstrip("\n"))
     except KeyError as error:
         known = ", ".join(f"{{{name}}}" for name in fields)
-        raise DataError(f"a prompt has the field {{{error.args[0]}}}; its call gives {known or 'none'}") from None
+        what = f"the field {{{error.args[0]}}} is unknown; its call gives {known or 'none'}"
+        raise DataError(f"prompt file {name}: {what}") from None
 
 
 def support(results: Sequence[str]) -> str:
@@ -122,7 +129,7 @@ def support(results: Sequence[str]) -> str:
     <BLANKLINE>
     """
     lines = "\n".join(f"- {result}" for result in results)
-    return f"{_put(template('reason')['support'], {'results': lines})}\n\n" if results else ""
+    return f"{_put('reason', template('reason')['support'], {'results': lines})}\n\n" if results else ""
 
 
 def worst_status(stages: Iterable[str]) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from nsh.case_fields import data_file, number, wrong
+from nsh.case_files import read_file
 from nsh.errors import DataError, ParameterError
 from nsh.prompts import worst_status
 from nsh.runner import Outcome
@@ -33,6 +35,7 @@ DTYPES = {
     "settings": "object",
 }
 COLUMNS = list(DTYPES)
+NO_TOOL = "none"  # written where a router called nothing; blank is a condition without a router
 STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty", "pattern")  # pattern: counts, no letters
 
 
@@ -81,7 +84,7 @@ def from_outcomes(outcomes: Iterable[Outcome], model: str, settings: str = "") -
     return records_frame(
         {
             "model": model,
-            "condition": outcome.job.function.__name__,
+            "condition": outcome.job.name,
             "case": outcome.job.case.id,
             "voice": outcome.job.voice,
             "gold": outcome.job.case.gold,
@@ -118,7 +121,7 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
         As `check_out` does.
     """
     path = check_out(path)
-    tools = records["tools"].map(lambda called: None if called is None else " ".join(called))
+    tools = records["tools"].map(lambda called: None if called is None else " ".join(called) or NO_TOOL)
     table = records.assign(keys=records["keys"].map(" ".join), tools=tools)
     if with_text:  # a lone surrogate is written as its escape
         table["text"] = [text and text.encode("utf-8", "backslashreplace").decode() for text in table["text"]]
@@ -129,6 +132,37 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
     else:
         table.to_parquet(path, index=False)
     return path
+
+
+def read_records(path: str | Path) -> pd.DataFrame:
+    """Read records that `write_records` wrote; texts that were not written are missing.
+
+    Raises
+    ------
+    DataError
+        If the file is not of that form; row and field are named.
+    MissingDataError, ParameterError
+        If there is no such file, or its ending is another one.
+
+    Examples
+    --------
+    >>> read_records("records.csv")["tools"]  # doctest: +SKIP
+    """
+    kinds = {"bool": {"True": True, "False": False, "true": True, "false": False}}
+    rows = []
+    for where, line in read_file(data_file(path)):
+        if lacking := [name for name in COLUMNS if name not in (*line, "text")]:
+            raise wrong(where, lacking[0], "a column of this name", ", ".join(map(str, line)))
+        row = {name: None if value in ("", None) or value != value else value for name, value in line.items()}
+        row |= {"keys": tuple((row["keys"] or "").split()), "correct": kinds["bool"].get(str(row["correct"]))}
+        row |= {"fallback": kinds["bool"].get(str(row["fallback"])), "settings": row["settings"] or ""}
+        if row["tools"] is not None:
+            row["tools"] = () if row["tools"] == NO_TOOL else tuple(row["tools"].split())
+        if row["correct"] is None:
+            raise wrong(where, "correct", "True or False", line["correct"])
+        counts = {name: number(name, row[name], where, low=0) for name in ("prompt_tokens", "new_tokens", "seconds")}
+        rows.append(row | counts)
+    return records_frame(rows)
 
 
 def check_out(path: str | Path) -> Path:

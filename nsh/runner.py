@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from nsh.conditions import Answer, Steps
 from nsh.engines import Call, Completion, Engine
+from nsh.errors import ParameterError
 from nsh.jobs import PAPERS_WAY, Job
 from nsh.progress import Progress
 from nsh.store import Store, key_of
@@ -39,7 +40,13 @@ class Outcome:
             wanted = self.steps.send(completion)
         except StopIteration as end:
             self.call, self.answer = None, end.value
+            if not isinstance(end.value, Answer):
+                raise ParameterError(
+                    f"condition {self.job.name} returned {end.value!r}; an Answer is expected"
+                ) from None
             return
+        if not isinstance(wanted, Call):
+            raise ParameterError(f"condition {self.job.name} yielded {wanted!r}; a Call is expected (nsh.prompts.ask)")
         self.call = self.job.settings.apply(wanted)
         self.stages += (wanted.stage,)
         self.departures |= dict.fromkeys(_departures(wanted, self.call))

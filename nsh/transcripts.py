@@ -16,6 +16,8 @@ from nsh.study import Study
 from nsh.tables import NO_MATH, Block
 from nsh.voices import styles_of
 
+ENDS = {"stop": "by the model", "length": "by the budget", "answer": "once its letter was settled"}
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -73,8 +75,8 @@ def shown(outcome: Outcome) -> Block:
         prompt, call, reply = template(step.call.stage), step.call, step.completion
         head = f"Call {number}: {Path(call.stage).stem}"
         facts = (
-            f"{prompt['status']}; source: {prompt['source']}. Sent: {reply.prompt_tokens} tokens, of at most "
-            f"{call.max_new_tokens} new ones came {reply.new_tokens} ({reply.finish})."
+            f"{prompt['status']}; source: {prompt['source']}. Prompt: {reply.prompt_tokens} tokens. "
+            f"Reply: {reply.new_tokens} of at most {call.max_new_tokens} new tokens, ended {ENDS[reply.finish]}."
         )
         turns = [*call.messages, ("reply", reply.text)]
         blocks = "".join(

@@ -117,6 +117,18 @@ def test_a_unit_that_does_not_measure_this_is_unknown(unit):
     assert "not interpreted" in result.text
 
 
+def test_what_cannot_be_measured_is_not_interpreted():
+    """A hemoglobin of 140 g/dL is a slip of the unit, and a body temperature of 1e9 is none at all."""
+    for value in (1e9, 140, 0):
+        result = interpret("Hb", value, "g/dL")
+        assert (result.status, result.low, result.high) == ("implausible", None, None)
+
+
+def test_no_age_and_no_pregnancy_that_cannot_be():
+    assert interpret("ALP", 110, "U/L", age=-4).text.endswith("(adult 30-120)")
+    assert "male adult" in interpret("Hb", 15, "g/dL", sex="male", pregnant=True).text
+
+
 @pytest.mark.parametrize("value", [None, nan, inf, -inf, -1])
 def test_what_is_no_value(value):
     assert interpret("sodium", value, "mEq/L").status == "no value"

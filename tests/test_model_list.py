@@ -36,8 +36,9 @@ def test_an_unknown_size_is_not_guessed():
 def test_what_runs_here_depends_on_the_memory(monkeypatch):
     monkeypatch.setattr("nsh.model_list.memory", lambda: {"cpu": 8.0})
     lines = models_lines()
-    assert re.search(r"Qwen2\.5-3B-Instruct .* yes\n", lines)
-    assert re.search(r"Mistral-Small-24B-Instruct-2501 .* no, needs 54 GiB\n", lines)
+    assert re.search(r"(?s)Qwen2\.5-3B-Instruct \(sdoh\).{0,400}runs here: yes\n", lines)
+    assert re.search(r"(?s)Mistral-Small-24B-Instruct-2501 \(voices\).{0,400}runs here: no, needs 54 GiB\n", lines)
+    assert max(map(len, lines.splitlines())) <= 100
     assert "CPU 8 GiB" in lines
 
 

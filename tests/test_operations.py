@@ -152,3 +152,10 @@ def test_tools_per_question_of_the_released_logs(released, key):
     assert f"{row['tools_per_question']:.2f}" == printed
     shares = [100 * row["encounters_with_tools"], 100 * row["questions_with_tools"]]
     assert shares == pytest.approx([log["encounters_pct"], log["questions_pct"]])
+
+
+def test_records_as_written_to_a_file_are_refused():
+    """The letters of "drug_kb" are not seven tools."""
+    written = records_frame([answer("1", "clinical")]).assign(tools="drug_kb")
+    with pytest.raises(DataError, match="read_records"):
+        operations(written)

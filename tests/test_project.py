@@ -48,7 +48,7 @@ def test_nsh_stays_thin():
     rules stand in a package of their own."""
     clinical = {path for path in MODULES if path.parent.name == "decision_support"}
     assert sum(map(code_lines, clinical)) < 400
-    assert sum(code_lines(path) for path in MODULES if path not in clinical) < 6150
+    assert sum(code_lines(path) for path in MODULES if path not in clinical) < 6250
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)

@@ -8,6 +8,7 @@ from nsh.declared import read_data
 from nsh.errors import DataError
 from nsh.prompts import STATUSES, ask, support, template, worst_status
 
+HEAD = "source: ours\nstatus: verbatim\nbudget: reconstructed\nmax_new_tokens: 5"
 NAMES = sorted(file.name.removesuffix(".yaml") for file in files("nsh").joinpath("data/prompts").iterdir())
 
 
@@ -64,7 +65,10 @@ def test_support_is_empty_without_results():
         ("- a list", "not a YAML mapping"),
         ("user: {narrative\nstatus: x", "not a YAML mapping"),
         ("user_of: nosuch\nstatus: verbatim\nmax_new_tokens: 5", "no prompt file nosuch"),
-        ("user: '{story}'\nstatus: verbatim\nmax_new_tokens: 5", "{story}"),
+        (f"user: '{{story}}'\n{HEAD}", "mine.yaml: the field {story} is unknown"),
+        (f"user: hi\ntemprature: 1\n{HEAD}", "unknown: temprature"),
+        ("user: hi\nstatus: verbatim\nmax_new_tokens: 5", "lacking: budget, source"),
+        ("user: hi\nstatus: verbatim\nmax_new_tokens: lots", "max_new_tokens 'lots'"),
     ],
 )
 def test_a_wrong_prompt_file_is_named(tmp_path, text, message):

@@ -7,7 +7,7 @@ from made_cases import make_cases
 from nsh.engines import ScriptedEngine
 from nsh.errors import DataError, ParameterError
 from nsh.jobs import Settings, jobs
-from nsh.records import COLUMNS, STATUSES, from_outcomes, records_frame, write_records
+from nsh.records import COLUMNS, STATUSES, from_outcomes, read_records, records_frame, write_records
 from nsh.runner import run
 from nsh.store import Store
 
@@ -72,6 +72,24 @@ def test_exported_records_hold_letters_and_no_text(tmp_path, ending):
     assert back["case"].tolist() == records["case"].tolist()
     assert "what I would say" not in path.read_bytes().decode("utf-8", "ignore")
     assert "text" in pd.read_parquet(write_records(records, tmp_path / "with.parquet", with_text=True))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("condition", ["direct", "extract_tools"])
+def test_written_records_are_read_back_as_they_were(tmp_path, ending, condition):
+    replies = {"extract": '{"age": 5, "labs": [{"name": "Na", "value": 120, "unit": "mEq/L"}]}', "reason": "?"}
+    engine = ScriptedEngine(reply=lambda call: replies.get(call.stage, "B"))
+    records = from_outcomes(run(jobs(make_cases(2), condition), engine, Store(tmp_path))[0], "m")
+    path = write_records(records, tmp_path / f"r.{ending}", with_text=True)
+    pd.testing.assert_frame_equal(read_records(path), records)
+    without = read_records(write_records(records, tmp_path / f"w.{ending}"))
+    pd.testing.assert_frame_equal(without.drop(columns="text"), records.drop(columns="text"))
+
+
+def test_a_file_of_another_form_is_refused(tmp_path):
+    (tmp_path / "r.csv").write_text("model,condition\nm,direct\n", encoding="utf-8")
+    with pytest.raises(DataError, match="case"):
+        read_records(tmp_path / "r.csv")
 
 
 def test_another_ending_is_refused(tmp_path):

@@ -3,8 +3,8 @@
 import pytest
 from made_cases import make_cases
 
-from nsh.engines import Completion, ScriptedEngine, StoreEngine
-from nsh.errors import MissingDataError
+from nsh.engines import Call, Completion, ScriptedEngine, StoreEngine
+from nsh.errors import MissingDataError, ParameterError
 from nsh.jobs import Job, Settings, jobs
 from nsh.runner import run
 from nsh.store import Store
@@ -99,6 +99,20 @@ def test_constrained_and_free_extractions_are_different_calls(tmp_path):
     todo = [Job("extract", case, "clinical", settings) for settings in (Settings(), Settings(structured=True))]
     (free, held), _ = run(todo, engine, Store(tmp_path))
     assert free.keys[0] != held.keys[0] and free.keys[1] == held.keys[1]
+
+
+def no_answer(case, voice):
+    yield Call((("user", "Which?"),), 16)
+
+
+def no_call(case, voice):
+    yield "Which?"
+
+
+@pytest.mark.parametrize(("condition", "message"), [(no_answer, "returned None"), (no_call, "yielded 'Which\\?'")])
+def test_a_condition_that_is_none_is_named(tmp_path, condition, message):
+    with pytest.raises(ParameterError, match=message):
+        run([Job(condition, make_cases(1)[0], "clinical")], CountingEngine(), Store(tmp_path))
 
 
 def test_the_store_engine_names_what_is_missing(tmp_path):

@@ -34,7 +34,7 @@ class LabResult:
     unit : str or None
         The analyte's unit, into which the value was converted; as given if it could not be.
     status : str
-        "low", "normal", "high", "depends on sex", "unknown lab", "unknown unit" or "no value".
+        "low", "normal", "high", "depends on sex", "implausible", "unknown lab", "unknown unit" or "no value".
     low, high : float or None
         The range, in `unit`; None for an open end and where there is no range to use.
     text : str
@@ -65,20 +65,15 @@ def interpret(
     name : str
         The analyte, by any of its names.
     value : float or None
-        What was measured. What is no finite number of zero or more is "no value".
+        What was measured; "no value" if it is no finite number of zero or more.
     unit : str or None
-        Its unit, in any spelling. Without one the value is read only if it is plausible in one of the analyte's units
-        alone.
+        Its unit, in any spelling; without one the value is read if it is plausible in one usual unit alone.
     sex : str, optional
         "male" or "female"; anything else is unknown.
     age : float, optional
         Years. Under 18 the child's range is used, where there is one.
     pregnant : bool
         Use the range in pregnancy, where there is one.
-
-    Returns
-    -------
-    LabResult
 
     Raises
     ------
@@ -108,6 +103,8 @@ def interpret(
     converted = _converted(value, unit, analyte)
     if converted is None:
         return LabResult(first, value, unit, "unknown unit", None, None, f"{shown}: not interpreted, unit unclear")
+    if not analyte["plausible"][0] <= converted <= analyte["plausible"][1]:
+        return LabResult(first, converted, analyte["unit"], "implausible", None, None, f"{shown}: no possible value")
     said = f"{first} {converted:.4g} {analyte['unit']}".replace(" none", "")
     found = {who: _status(converted, bounds) for who, bounds in _ranges(analyte, sex, age, pregnant).items()}
     bounds = {who: analyte["ranges"][who] for who in found}
@@ -124,19 +121,23 @@ def interpret(
 def _ranges(analyte: Mapping[str, Any], sex: str | None, age: float | None, pregnant: bool) -> dict[str, list]:
     """The ranges that may hold for a patient, by name: one, or that of each sex where it is not known."""
     ranges = analyte["ranges"]
-    if pregnant and "pregnancy" in ranges:
+    if pregnant and sex != "male" and "pregnancy" in ranges:
         return {"pregnancy": ranges["pregnancy"]}
-    if age is not None and age < ADULT and "child" in ranges:
+    if _is_child(age) and "child" in ranges:
         return {"child": ranges["child"]}
     if "adult" in ranges:
         return {"adult": ranges["adult"]}
     return {sex: ranges[sex]} if sex in ranges else {who: ranges[who] for who in SEXES if who in ranges}
 
 
+def _is_child(age: float | None) -> bool:
+    """Whether an age, if it is one, is a child's."""
+    return age is not None and 0 <= age < ADULT
+
+
 def _who(who: str, age: float | None) -> str:
     """Whose range it is, in words."""
-    child = age is not None and age < ADULT
-    words = {"adult": "adult range" if child else "adult", "male": "male adult", "female": "female adult"}
+    words = {"adult": "adult range" if _is_child(age) else "adult", "male": "male adult", "female": "female adult"}
     return words.get(who, who)
 
 
