@@ -22,6 +22,7 @@ lab: .venv/.installed  ## open the notebooks in JupyterLab
 bench: .venv/.installed  ## time the engine against the transformers pipeline, the intervals against SciPy, all conditions without a model
 	$(BIN)/python bench/intervals.py
 	$(BIN)/python bench/conditions.py
+	$(BIN)/python bench/router.py
 	$(BIN)/python bench/direct.py
 
 screenshots: .venv/.installed  ## pictures of every built page, laptop and phone, light and dark

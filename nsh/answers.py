@@ -25,6 +25,7 @@ REFUSAL = re.compile(
     r"|(?:\bI |: ?|^)(?:do not|don't) know\b",
     re.IGNORECASE,
 )
+UNSEEN = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
 SENTENCE_END = re.compile(r"(?<=[.!?])\s(?=[A-Z(*\[])|\n")
 FAVORED = re.compile(rf"\b(?:{SUPERLATIVE})\b|{NOUN}", re.IGNORECASE)
 BEST_FOLLOWS = re.compile(rf"[^\w\n]{{0,4}}{IS_BEST}", re.IGNORECASE)
@@ -123,7 +124,7 @@ def _folded(option: str) -> str:
 
 def _plain(text: str) -> str:
     """Compatibility forms, apostrophes and runs of blanks made uniform."""
-    text = unicodedata.normalize("NFKC", text).replace("’", "'")
+    text = unicodedata.normalize("NFKC", text).replace("’", "'").translate(UNSEEN)
     return re.sub(r" ?\n\s*", "\n", re.sub(r"[^\S\n]+", " ", text)).strip()
 
 

@@ -13,7 +13,7 @@ WORDS = {name: "|".join(words) for name, words in read_data("answer_words.yaml")
 NOUN, SUPERLATIVE, JOIN, SPECIES = (WORDS[name] for name in ("noun", "superlative", "join", "species"))
 IS_BEST = r"(?:is|are|would be|must be|seems) (?:the )?(?:right|answer|best|correct|most (?:likely|appropriate))\b"
 EDGE = r"(?:[^\w\n]|_)"  # punctuation or a blank, within the line
-WRAP = r"[\s:,=*_\"'`$()\[\]{}<>#\\–—-]"  # what may stand between a statement and its letter
+WRAP = r"[\s:,=*_\"'`“”‘«»$()\[\]{}<>#\\–—-]"  # what may stand between a statement and its letter
 TOKEN = r"([A-Ja-j])(?![^\W_])"
 
 STATEMENT = re.compile(
@@ -28,7 +28,9 @@ STATEMENT = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 DISOWNED = re.compile(
-    r"(?i:\b(?:incorrect|wrong|another|other|one)|(?:n't|not) (?:think|believe)(?: that)?)(?: the)? $"
+    r"(?i:\b(?:incorrect|wrong|another|other|one)(?: the)?|(?:n't|not) (?:think|believe)(?: that)?(?: the)?"
+    r"|(?:n't|\bnot|\bnever)|\btempting to"
+    r"|\b(?:students|people|clinicians|physicians|doctors|many|some|others)(?: (?!I\b)\w+){0,2}) $"
 )
 NEGATED = re.compile(
     r"\b(?:not|cannot|never|neither|nor|unlikely|less likely|incorrect|wrong|rather than|instead of|ruled? out"

@@ -100,6 +100,7 @@ def _value(match: re.Match, before: str) -> Value:
     named = before if stop > end or BARE_BEFORE.match(text, stop) else ""
     measures = {(found.value, found.unit) for found in measurements(named + number + text[end:stop])}
     if behind and behind["time"]:
-        measures.add((number, behind["time"][:2].lower()))
+        word = behind["time"].lower()  # months and minutes need two letters, years and yrs share one
+        measures.add((number, word[:2] if word[0] == "m" else word[0]))
     numbers = (reading["high"], reading["low"]) if reading["low"] and not behind else (number.replace(",", ""),)
     return Value(slice(match.start(), stop), frozenset(map(float, numbers)), frozenset(measures))

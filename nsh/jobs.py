@@ -128,9 +128,14 @@ def find_condition(name: str) -> Condition:
         raise ParameterError(f"condition {name!r}: the name {function} is taken")
     try:
         condition = runpy.run_path(path).get(function)
-    except (OSError, SyntaxError, ImportError) as error:
+    except (OSError, SyntaxError, ImportError, NameError, AttributeError, TypeError, ValueError) as error:
         raise ParameterError(f"condition {name!r}: {error}") from None
-    if not inspect.isgeneratorfunction(condition) or len(inspect.signature(condition).parameters) < 2:
-        what = "is no generator function that takes (case, voice)" if condition else "is not in it"
-        raise ParameterError(f"condition {name!r}: {function} {what}")
+    if condition is None:
+        raise ParameterError(f"condition {name!r}: {function} is not in it")
+    taken = list(inspect.signature(condition).parameters) if inspect.isgeneratorfunction(condition) else []
+    if len(taken) < 2 or condition.__name__ != function or not set(taken[2:]) <= {*Settings.__slots__}:
+        wanted = (
+            f"a generator function of that name that takes (case, voice) and any of {', '.join(Settings.__slots__)}"
+        )
+        raise ParameterError(f"condition {name!r}: {function} is no {wanted[2:]}")
     return condition

@@ -128,7 +128,7 @@ def support(results: Sequence[str]) -> str:
     <BLANKLINE>
     <BLANKLINE>
     """
-    lines = "\n".join(f"- {result}" for result in results)
+    lines = "\n".join("- " + result.replace("\n", "\n  ") for result in results)
     return f"{_put('reason', template('reason')['support'], {'results': lines})}\n\n" if results else ""
 
 
@@ -140,7 +140,8 @@ def worst_status(stages: Iterable[str]) -> str:
     >>> worst_status(["direct", "reason"])
     'reconstructed'
     """
-    return max((template(stage)["status"] for stage in stages), key=STATUSES.index, default=STATUSES[0])
+    statuses = [template(stage)["status"] if stage else STATUSES[-1] for stage in stages]
+    return max(statuses, key=STATUSES.index, default=STATUSES[-1])
 
 
 def option_lines(options: Mapping[str, str]) -> str:

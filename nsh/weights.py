@@ -8,23 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from nsh.declared import read_data
 from nsh.errors import EngineError
 from nsh.models import ModelSpec, fingerprint
 from nsh.place import cache_folder
 
-ADVICE = {
-    ("gated", "401 client", "403 client"): (
-        "it is gated: accept its terms at https://huggingface.co/{id} and set HF_TOKEN"
-    ),
-    ("repositorynotfound", "404 client", "is not a valid model identifier"): (
-        "the hub has no model of that name that this account may see; check the name, or set HF_TOKEN"
-    ),
-    ("couldn't connect", "offline", "localentrynotfound", "connectionerror", "connecterror", "connection error"): (
-        "it is not on this machine and the hub cannot be reached; fetch it where there is a network, or name its folder"
-    ),
-    ("no space left",): "the disk is full; make room, or name another cache with HF_HOME",
-    ("trust_remote_code",): "it brings code of its own, which is not run here; take a model of transformers' own kinds",
-}
 INSTALL = 'pip install "narrativeshield-papers[models]"'
 
 
@@ -56,7 +44,7 @@ def load(spec: ModelSpec, dtype: str, quantization: str | None = None) -> tuple[
     source = weights_folder(spec)
     place = {"device_map": "auto"} if torch.cuda.is_available() else {}
     with explained(spec), no_bars():
-        pinned = {"revision": spec.revision} if source == spec.id and spec.revision else {}
+        pinned = {"revision": spec.revision if source == spec.id else None, "trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
         kind = getattr(torch, dtype)
         held = {"quantization_config": _four_bit(spec, kind)} if quantization else {}
@@ -132,8 +120,9 @@ def _convert(file: Path, folder: Path) -> None:
     place = {"prefix": f".{folder.name}-", "dir": folder.parent, "ignore_cleanup_errors": True}
     with tempfile.TemporaryDirectory(**place) as half, no_bars():
         source = {} if (file.parent / "tokenizer.json").is_file() else {"gguf_file": file.name}
-        AutoTokenizer.from_pretrained(file.parent, **source).save_pretrained(half)
-        model = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=torch.float32)
+        AutoTokenizer.from_pretrained(file.parent, **source, trust_remote_code=False).save_pretrained(half)
+        made = {"gguf_file": file.name, "dtype": torch.float32, "trust_remote_code": False}
+        model = AutoModelForCausalLM.from_pretrained(file.parent, **made)
         _forget_quantizer(model)
         model.save_pretrained(half)
         _publish(Path(half), folder)
@@ -174,16 +163,31 @@ def explained(spec: ModelSpec) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
-        said = f"{type(error).__name__} {error}".lower()
-        told = next((advice for words, advice in ADVICE.items() if any(word in said for word in words)), None)
-        if told and spec.path is None and spec.package is None:
-            reason = told.format(id=spec.id)
-        elif spec.path and spec.path.suffix == ".gguf":
+    except EngineError:
+        raise
+    except Exception as error:
+        reason = _advice(spec, error) or _first_line(error)
+        if spec.path and spec.path.suffix == ".gguf":
             reason += " (what works: one .gguf file of an architecture that transformers can convert, with the model's"
             reason += " tokenizer.json and tokenizer_config.json beside it; else a folder with safetensors)"
         raise EngineError(f"{spec.id} could not be loaded: {reason}") from error
+
+
+def _advice(spec: ModelSpec, error: BaseException) -> str | None:
+    """What to do about an error or one of its causes, where `data/loading.yaml` knows it."""
+    causes = [error]
+    while causes[-1].__cause__:
+        causes.append(causes[-1].__cause__)
+    for row in read_data("loading.yaml"):
+        for cause in causes:
+            if any(word in f"{type(cause).__name__} {cause}" for word in row["words"]):
+                return row["advice"].format(id=spec.id, said=_first_line(cause))
+    return None
+
+
+def _first_line(error: BaseException) -> str:
+    """The first line of an error, or its kind where it says nothing."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip()
 
 
 @contextmanager

@@ -300,3 +300,23 @@ def test_released_answers_are_read_quickly(answers, released):
     for text, texts in replies:
         parse_letter(text, "ABCD", texts)
     assert time.process_time() - start < 5  # 1.1 on a quiet core
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("Do not choose A.", None),
+        ("You should never choose B.", None),
+        ("I wouldn't pick C.", None),
+        ("Students often choose A. The right one is B.", None),
+        ("Most people think A, but B is correct.", None),
+        ("The answer is B, although some choose A.", "B"),
+        ("It is tempting to choose A.", None),
+        ("In some cases I would choose B.", "B"),
+        ("Answer: “C”", "C"),
+        ("Answer:\u200b C", "C"),
+        ("\ufeffAnswer: «B»", "B"),
+    ],
+)
+def test_what_others_choose_and_what_is_not_to_be_chosen_is_no_answer(reply, letter):
+    assert parse_letter(reply).letter == letter

@@ -206,7 +206,7 @@ def test_printed_words_and_budgets():
 
 
 def test_facts_and_voices_have_conditions_of_their_own():
-    """design.md §3: a page never mixes `facts_cot` with `cot`, nor `facts_debias` with `debias`."""
+    """A page never mixes `facts_cot` with `cot`, nor `facts_debias` with `debias`."""
     for ours, theirs in {"facts_cot": "cot", "facts_debias": "debias"}.items():
         assert walk(ours)[0] != walk(theirs)[0]
         assert prompts.template(ours)["status"] == "reconstructed"

@@ -12,6 +12,10 @@ from nsh.cases import load_cases
 from nsh.guard import STRUCK, strike, unsupported
 
 STATED = [
+    ("It began 3 yrs ago.", "For 3 years."),
+    ("For 6 wks.", "For 6 weeks."),
+    ("For 4 hrs.", "For 4 hours."),
+    ("For 20 mins.", "For 20 minutes."),
     ("At fifty-three I ache.", "A 53-year-old woman."),
     ("I am 53.", "A fifty-three-year-old woman, 53 years of age."),
     ("I have walked this earth for fifty-three years.", "A 53-year-old woman."),

@@ -6,7 +6,7 @@ from nsh.conditions import CONDITIONS
 from nsh.overview import calls, conditions_table
 from nsh.prompts import template
 
-# design.md §3: calls and their new tokens
+# `voices` §4 and Appendix I, `sdoh` configuration table; 700 and the 16 of fallback and story_schema are reconstructed
 BUDGETS = {
     "direct": [128], "cot": [1280], "debias": [128], "cot_debias": [1280], "rewrite": [512, 16], "extract": [600, 16],
     "extract_reason": [600, 700], "extract_tools": [600, 700, 16], "story_schema": [600, 16], "zero_shot": [120],
@@ -15,7 +15,7 @@ BUDGETS = {
 
 
 @pytest.mark.parametrize("name", BUDGETS)
-def test_calls_and_budgets_are_those_of_the_design(name):
+def test_calls_and_budgets_are_those_of_the_papers(name):
     assert [call.max_new_tokens for call in calls(CONDITIONS[name])] == BUDGETS[name]
 
 

@@ -104,6 +104,23 @@ def test_an_entry_that_begins_with_a_denial_counts_as_absent():
     assert [result.text for result in route(facts, "?", PLAIN, scoring="safe")] == [expected.text]
 
 
+def test_what_is_present_in_one_place_is_not_made_absent_by_a_denial_in_another():
+    facts = Extraction(
+        chief_complaint="bedridden for a week",
+        physical_exam=["No cyanosis; calf tenderness on the left"],
+        symptoms_absent=["recent surgery", "leg swelling"],
+    )
+    score = route(facts, "pulmonary embolism?", PLAIN)[0].text
+    assert "3 of 12.5" not in score and "4.5 of 12.5 points" in score  # immobilization 1.5, signs of DVT 3
+
+
+def test_a_newborns_weeks_of_gestation_are_no_pregnancy():
+    labs = [{"name": "Hb", "value": 18, "unit": "g/dL"}]
+    for age in (0, 4):
+        assert "pregnancy" not in route(Extraction(age=age, gestation_weeks=38, labs=labs), "?", PLAIN)[0].text
+    assert "pregnancy" in route(Extraction(age=30, gestation_weeks=38, labs=labs), "?", PLAIN)[0].text
+
+
 def test_scoring_is_passed_on():
     """An Apgar of nothing is 0 as published, as the released logs show; the safe way gives no score."""
     question = "The Apgar score is asked for."

@@ -67,7 +67,7 @@ def test_answer_only_concerns_answering_calls_only(tmp_path):
 
 
 def test_the_extraction_of_four_conditions_is_paid_for_once(tmp_path):
-    """design.md §1: two conditions that make the same call pay for it once."""
+    """Conditions that make the same call share it."""
     engine = CountingEngine(lambda call: "Answer: B" if call.letters else "{}")
     names = ("extract", "extract_reason", "extract_tools", "story_schema")
     case = make_cases(1)[0]

@@ -9,6 +9,7 @@ for each laboratory value, however many; then scores, more than one if several f
 options that name a drug, each only while there are fewer than four results.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,7 @@ from nsh.extraction import Extraction
 
 RULES = read_data("decision_support/router.yaml")
 MOST, LOOKUPS = 4, 2
+CHILDHOOD = 9  # years: up to here the weeks of gestation are those at birth
 READ = ("low", "normal", "high", "depends on sex")
 
 
@@ -82,7 +84,8 @@ def route(
     results = list(_labs(facts, caps)) if facts else []
     fitting = scores_asked(" ".join([question, *options.values(), *_entries(facts)]))
     for name in fitting[: 1 if caps == "paper" else None]:
-        results += [_score(name, facts, scoring)] * (len(results) < MOST)
+        if len(results) < MOST:
+            results.append(_score(name, facts, scoring))
     lookups = []
     if asks_for_treatment(question, facts):
         taken = facts.medications_current if facts else []
@@ -128,7 +131,8 @@ def options_asked(options: Mapping[str, str]) -> list[str]:
 
 def _labs(facts: Extraction, caps: str) -> Iterator[ToolResult]:
     """The laboratory values, as one result or one each."""
-    patient = {"sex": facts.sex, "age": facts.age, "pregnant": facts.gestation_weeks is not None}
+    pregnant = bool(facts.gestation_weeks) and (facts.age is None or facts.age > CHILDHOOD)
+    patient = {"sex": facts.sex, "age": facts.age, "pregnant": pregnant}
     found = [interpret(lab.name, lab.value, lab.unit, **patient) for lab in facts.labs]
     names = [lab.name for lab in facts.labs]
     if caps == "released":
@@ -156,11 +160,12 @@ def _items(name: str, facts: Extraction | None) -> dict[str, bool | float | None
     """Items of a score as the extraction states them; None for what it does not state."""
     if facts is None:
         return {}
-    denials = [entry for entry in _entries(facts) if entry.lower().startswith(tuple(RULES["denials"]))]
+    entries = [part.strip() for entry in _entries(facts) for part in re.split(r"[;.]\s", entry)]
+    denials = [entry for entry in entries if entry.lower().startswith(tuple(RULES["denials"]))]
     denied = " ".join([*facts.symptoms_absent, *denials])
-    stated = " ".join(entry for entry in _entries(facts) if entry not in denials)
+    stated = " ".join(entry for entry in entries if entry not in denials)
     items: dict[str, bool | float | None] = {
-        item: False if _holds(denied, words) else _holds(stated, words) or None
+        item: _holds(stated, words) or (False if _holds(denied, words) else None)
         for item, words in RULES["items"].get(name, {}).items()
     }
     if name == "wells_pe":
@@ -168,7 +173,7 @@ def _items(name: str, facts: Extraction | None) -> dict[str, bool | float | None
     if name == "curb65":
         found = {lab.name: lab for lab in (interpret(lab.name, lab.value, lab.unit) for lab in facts.labs)}
         bun = found.get("urea nitrogen")
-        items["urea"] = bun.value * scores.UREA_PER_BUN if bun and bun.unit == "mg/dL" and bun.value else None
+        items["urea"] = bun.value * scores.UREA_PER_BUN if bun and bun.status in READ else None
         vitals = facts.vitals
         items |= {"respiratory_rate": vitals.rr, "systolic": vitals.bp_systolic, "diastolic": vitals.bp_diastolic}
         items["age"] = facts.age
