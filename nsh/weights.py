@@ -176,8 +176,8 @@ def explained(spec: ModelSpec) -> Iterator[None]:
 def _advice(spec: ModelSpec, error: BaseException) -> str | None:
     """What to do about an error or one of its causes, where `data/loading.yaml` knows it."""
     causes = [error]
-    while causes[-1].__cause__:
-        causes.append(causes[-1].__cause__)
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) and cause not in causes:
+        causes.append(cause)
     for row in read_data("loading.yaml"):
         for cause in causes:
             if any(word in f"{type(cause).__name__} {cause}" for word in row["words"]):

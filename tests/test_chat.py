@@ -1,7 +1,7 @@
 """Rendering and tokenizing: one start token, folded system turns, no template, and a date that stands still."""
 
 import pytest
-from tiny_model import CHATML, GEMMA, LLAMA, tiny_tokenizer
+from tiny_model import CHATML, GEMMA, LLAMA, save_tiny_model, tiny_tokenizer
 
 from nsh.chat import encode
 from nsh.errors import EngineError
@@ -61,6 +61,18 @@ def test_without_a_template_the_turns_are_joined_and_that_is_recorded():
     prompt = encode(tokenizer, SYSTEM, DATE)
     assert not prompt.chat_template
     assert tokenizer.decode(prompt.ids) == "<s>Ignore the voice.\n\nWhich?"
+
+
+def test_a_base_model_without_a_template_gets_all_turns_in_order(tmp_path):
+    """As BioMistral-7B, a base model (facts, section 3.1), through the folder that is loaded."""
+    from nsh.models import resolve
+    from nsh.weights import load
+
+    _, tokenizer = load(resolve(save_tiny_model(tmp_path, template=None)), "float32")
+    turns = [*SYSTEM, ("assistant", "Answer: B"), ("user", "And now?")]
+    prompt = encode(tokenizer, turns, {**DATE, "enable_thinking": False})
+    assert (prompt.chat_template, prompt.system_folded) == (False, False)
+    assert tokenizer.decode(prompt.ids) == "<s>Ignore the voice.\n\nWhich?\n\nAnswer: B\n\nAnd now?"
 
 
 def test_a_template_that_prints_today_prints_the_given_date():

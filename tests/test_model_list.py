@@ -16,9 +16,12 @@ def test_every_model_of_the_three_papers_and_the_packaged_one_is_listed():
 def test_what_was_not_checked_has_a_question_mark():
     frame = models_frame().set_index("model")
     assert frame.loc["SmolLM2-135M-Instruct", "licence"] == "Apache-2.0"
+    assert frame.loc["Mistral-Small-24B-Instruct-2501", ["billions", "gated"]].tolist() == ["24", "not known"]
+    assert frame.loc["medgemma-4b-it", ["hub id", "billions"]].tolist() == ["google/medgemma-4b-it ?", "4 ?"]
     others = frame.drop(index="SmolLM2-135M-Instruct")
-    for column in ("hub id", "billions", "licence", "gated", "system turn"):
-        assert others[column].str.fullmatch(r".* \?|not known").all(), column
+    for column, fact in {"hub id": "id", "billions": "parameters", "licence": "licence", "gated": "gated"}.items():
+        checked = others[~others[column].str.fullmatch(r".* \?|not known")]
+        assert set(checked.index) == {name for name in others.index if fact in known()[name].verified}, column
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Where weights come from, and that every way of not getting them is one clear sentence."""
 
+import json
 import shutil
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -95,62 +97,123 @@ def test_progress_bars_come_back_after_an_error():
     assert logging.is_progress_bar_enabled() is shown
 
 
-def test_a_gated_model_says_where_to_accept_its_terms(monkeypatch):
-    def gated(*_, **__):
-        raise OSError("You are trying to access a gated repo.\nMake sure to have access to it")
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Let the hub answer every request in one way; what comes of it is raised by the libraries themselves."""
+    import huggingface_hub
+    from huggingface_hub.utils import _http
 
-    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", gated)
+    http = sys.modules[huggingface_hub.errors.HTTPError.__module__.partition(".")[0]]  # httpx, or what followed it
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(_http.time, "sleep", lambda seconds: None)
+
+    def answers(status=0, code="", error=""):
+        def answer(request):
+            if error:
+                raise getattr(http, error)("[Errno -2] Name or service not known")
+            return http.Response(status, headers={"X-Error-Code": code} if code else {}, request=request)
+
+        huggingface_hub.set_client_factory(lambda: http.Client(transport=http.MockTransport(answer)))
+
+    yield answers
+    huggingface_hub.set_client_factory(_http.default_client_factory)
+
+
+def failure(model, dtype="float32", quantization=None) -> str:
     with pytest.raises(EngineError) as caught:
-        load(resolve("google/gemma-3-12b-it"), "float32")
-    assert str(caught.value) == (
-        "google/gemma-3-12b-it could not be loaded: "
-        "it is gated: accept its terms at https://huggingface.co/google/gemma-3-12b-it and set HF_TOKEN"
-    )
+        load(resolve(model), dtype, quantization)
+    said = str(caught.value)
+    assert "\n" not in said and "could not be loaded: " in said
+    return said.partition("could not be loaded: ")[2]
 
 
-def test_a_model_that_is_nowhere_is_one_sentence(monkeypatch):
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-    with pytest.raises(EngineError) as caught:
-        load(resolve("no-such-organization/no-such-model"), "float32")
-    assert str(caught.value).startswith("no-such-organization/no-such-model could not be loaded: ")
-    assert "\n" not in str(caught.value)
-
-
-def hub_error(kind, text):
-    """An error of huggingface_hub, made without the response that its constructor asks for."""
-    import huggingface_hub.errors
-
-    error = getattr(huggingface_hub.errors, kind)
-    made = error.__new__(error)
-    made.args = (text,)
-    return made
+GATED = "it is gated: accept its terms at https://huggingface.co/google/gemma-3-12b-it and set HF_TOKEN"
 
 
 @pytest.mark.parametrize(
-    ("error", "advice"),
+    ("answer", "said"),
     [
-        (hub_error("GatedRepoError", "403 Client Error.\nAccess is restricted"), "accept its terms at https://hugging"),
-        (hub_error("RepositoryNotFoundError", "404 Client Error."), "the hub has no model of that name"),
-        (hub_error("LocalEntryNotFoundError", "An error happened"), "the hub cannot be reached"),
-        (OSError("We couldn't connect to 'https://huggingface.co' to load the files"), "the hub cannot be reached"),
-        (OSError(28, "No space left on device"), "the disk is full"),
-        (ValueError("contains custom code; pass trust_remote_code=True"), "brings code of its own"),
+        ({"status": 401, "code": "GatedRepo"}, GATED),
+        ({"status": 403, "code": "GatedRepo"}, GATED),
+        ({"status": 401, "code": "RepoNotFound"}, "the hub has no model of that name"),
+        ({"status": 404, "code": "RepoNotFound"}, "the hub has no model of that name"),
+        ({"status": 403}, "the hub refused or failed (403 Forbidden"),
+        ({"status": 429}, "the hub refused or failed (429 Too Many Requests"),
+        ({"status": 500}, "the hub refused or failed (Server error '500"),
+        ({"error": "ConnectError"}, "it is not on this machine and the hub cannot be reached"),
+        ({"error": "ConnectTimeout"}, "it is not on this machine and the hub cannot be reached"),
+        ({"error": "ProxyError"}, "it is not on this machine and the hub cannot be reached"),
+        ({"status": 404, "code": "EntryNotFound"}, "its tokenizer is missing"),
     ],
 )
-def test_each_way_of_not_getting_a_hub_model_is_one_sentence_with_advice(monkeypatch, error, advice):
-    def fails(*_, **__):
-        raise error
+def test_what_the_hub_answers_is_said_in_one_sentence_with_advice(hub, answer, said):
+    hub(**answer)
+    assert failure("google/gemma-3-12b-it").startswith(said)
 
-    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", fails)
-    with pytest.raises(EngineError) as caught:
-        load(resolve("google/gemma-3-12b-it"), "float32")
-    assert advice in str(caught.value)
-    assert "\n" not in str(caught.value)
+
+def test_a_revision_that_there_is_not_is_named(hub):
+    hub(404, "RevisionNotFound")
+    assert failure("someone/some-model@v9").startswith("v9 is not a valid")
+
+
+def test_a_model_that_is_nowhere_offline_is_one_sentence(hub, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    assert failure("no-such-organization/no-such-model").startswith("it is not on this machine")
+
+
+def test_a_name_that_holds_a_word_of_an_error_is_not_mistaken_for_it(hub):
+    hub(404, "RepoNotFound")
+    assert failure("someone/offline-gated-repo").startswith("the hub has no model of that name")
+
+
+def test_a_full_disk_says_how_to_name_another(monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("transformers.AutoTokenizer.from_pretrained", full)
+    assert failure("google/gemma-3-12b-it").startswith("the disk is full; make room, or name another cache")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("model.safetensors", lambda whole: whole[: len(whole) // 2], "a file of it is damaged"),
+        ("model.safetensors", lambda whole: b"version https://git-lfs.github.com/spec/v1\n", "a file of it is damaged"),
+        ("model.safetensors", lambda whole: b"", "a file of it is damaged"),
+        ("tokenizer.json", lambda whole: whole[: len(whole) // 2], "a file of it is damaged"),
+        ("config.json", lambda whole: whole[: len(whole) // 2], "a file of it is damaged"),
+        ("tokenizer.json", None, "its tokenizer is missing; name a folder with tokenizer.json"),
+    ],
+    ids=["half", "git-lfs pointer", "empty", "half a tokenizer", "half a config", "no tokenizer"],
+)
+def test_a_damaged_or_missing_file_is_one_sentence(tmp_path, file, content, said):
+    save_tiny_model(tmp_path)
+    path = tmp_path / file
+    whole = path.read_bytes()
+    path.unlink()
+    if content:
+        path.write_bytes(content(whole))
+    assert failure(str(tmp_path)).startswith(said)
+
+
+def test_code_that_comes_with_a_model_is_neither_run_nor_asked_about(tmp_path, monkeypatch):
+    save_tiny_model(tmp_path)
+    mapped = {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"}
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "own", "auto_map": mapped}))
+    (tmp_path / "own.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.setattr("builtins.input", lambda *_: "y")
+    assert failure(str(tmp_path)).startswith("it brings code of its own, which is not run here")
 
 
 def test_what_is_quantized_already_is_not_quantized_again():
     with pytest.raises(EngineError, match="quantized already"):
         weights._four_bit(PACKAGED, None)
+
+
+def test_an_error_that_says_it_already_is_not_said_twice():
+    with pytest.raises(EngineError, match=r"^it is quantized already$"), weights.explained(PACKAGED):
+        raise EngineError("it is quantized already")
 
 
 def test_four_bit_loading_without_its_library_names_the_extra(monkeypatch):
@@ -176,6 +239,23 @@ def test_four_bit_loading_is_asked_of_bitsandbytes(tmp_path, monkeypatch):
     assert str(config.bnb_4bit_compute_dtype) == "torch.float16"
     assert spec.identity("float16", "4bit")["quantization"] == "bitsandbytes 4-bit nf4 (reconstructed)"
     assert spec.identity("float16")["quantization"] is None
+
+
+def test_four_bit_weights_take_half_a_byte_each_and_generate(tmp_path):
+    """bitsandbytes packs two weights into a byte, on a CPU too (observed with 0.50.2)."""
+    model, tokenizer = load(resolve(save_tiny_model(tmp_path)), "float32", "4bit")
+    layers = [layer for layer in model.modules() if type(layer).__name__ == "Linear4bit"]
+    assert len(layers) == 2 * 7  # both blocks of the tiny Llama: four projections of attention, three of the MLP
+    assert {layer.weight.numel() * 2 == layer.in_features * layer.out_features for layer in layers} == {True}
+    asked = tokenizer("fever and cough", return_tensors="pt").to(model.device)
+    made = model.generate(**asked, max_new_tokens=4, min_new_tokens=4, do_sample=False)
+    assert made.shape[1] == asked["input_ids"].shape[1] + 4
+
+
+def test_four_bit_loading_where_bitsandbytes_has_no_device_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("bitsandbytes.supported_torch_devices", {"no such device"})
+    said = failure(save_tiny_model(tmp_path), quantization="4bit")
+    assert said.startswith("this bitsandbytes cannot quantize on this machine")
 
 
 def test_a_folder_without_weights_is_one_sentence(tmp_path):
