@@ -24,7 +24,7 @@ def weights_gib(spec: ModelSpec) -> float | None:
     >>> round(weights_gib(known()["Qwen2.5-7B-Instruct"]), 1)
     13.0
     """
-    return None if spec.parameters is None else spec.parameters * 1e9 * BYTES[spec.dtype] / 2**30
+    return None if spec.parameters is None or spec.effective else spec.parameters * 1e9 * BYTES[spec.dtype] / 2**30
 
 
 def memory() -> dict[str, float]:

