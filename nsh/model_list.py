@@ -12,6 +12,7 @@ from nsh.models import ModelSpec, known
 from nsh.tables import Block, table
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 ROOM = 1.2  # memory of a run over that of its weights
 SHOWN = {"id": "hub id", "parameters": "billions", "licence": "licence", "gated": "gated", "system_role": "system turn"}
 
@@ -94,4 +95,4 @@ def _held(spec: ModelSpec) -> str:
         return "no"
     from huggingface_hub import try_to_load_from_cache
 
-    return "yes" if isinstance(try_to_load_from_cache(spec.id, "config.json"), str) else "no"
+    return "yes" if any(isinstance(try_to_load_from_cache(spec.id, file), str) for file in WEIGHTS) else "no"

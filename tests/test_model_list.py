@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nsh.model_list import memory, models_frame, models_lines, models_table, weights_gib
+from nsh.model_list import _held, memory, models_frame, models_lines, models_table, weights_gib
 from nsh.models import known
 
 
@@ -43,6 +43,17 @@ def test_what_runs_here_depends_on_the_memory(monkeypatch):
     assert re.search(r"(?s)Mistral-Small-24B-Instruct-2501 \(voices\).{0,400}runs here: no, needs 54 GiB\n", lines)
     assert max(map(len, lines.splitlines())) <= 100
     assert "CPU 8 GiB" in lines
+
+
+def test_a_model_is_on_this_machine_once_its_weights_are(tmp_path, monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    cache = tmp_path / "models--BioMistral--BioMistral-7B"
+    (cache / "refs").mkdir(parents=True)
+    (cache / "refs" / "main").write_text("a" * 40)
+    (snapshot := cache / "snapshots" / ("a" * 40)).mkdir(parents=True)
+    for file, held in {"config.json": "no", "pytorch_model.bin": "yes"}.items():
+        (snapshot / file).write_text("{}")
+        assert _held(known()["BioMistral-7B"]) == held
 
 
 def test_memory_of_this_machine_is_found():
