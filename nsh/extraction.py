@@ -159,4 +159,3 @@ def _plain(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any
 
 _DECLARED = Extraction.model_json_schema()
 SCHEMA = json.dumps(_plain(_DECLARED, _DECLARED["$defs"]), separators=(",", ":"))  # what decoding is constrained to
-EMPTY = Extraction().model_dump_json()  # the shortest record that states nothing

@@ -134,8 +134,7 @@ def find_condition(name: str) -> Condition:
         raise ParameterError(f"condition {name!r}: {function} is not in it")
     taken = list(inspect.signature(condition).parameters) if inspect.isgeneratorfunction(condition) else []
     if len(taken) < 2 or condition.__name__ != function or not set(taken[2:]) <= {*Settings.__slots__}:
-        wanted = (
-            f"a generator function of that name that takes (case, voice) and any of {', '.join(Settings.__slots__)}"
-        )
-        raise ParameterError(f"condition {name!r}: {function} is no {wanted[2:]}")
+        choices = ", ".join(Settings.__slots__)
+        wanted = f"generator function of that name that takes (case, voice) and any of {choices}"
+        raise ParameterError(f"condition {name!r}: {function} is no {wanted}")
     return condition

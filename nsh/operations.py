@@ -2,14 +2,14 @@
 
 import pandas as pd
 
-from nsh.accuracies import OVERALL, voice_parts, wilson
+from nsh.accuracies import KEY, OVERALL, voice_parts, wilson
 from nsh.errors import DataError
 from nsh.matrix import check_records, tidy
 from nsh.tables import Block, table
 
 SHARES = ("parse_rate", "strict_rate", "fallback_rate", "final_parse_rate")
 MEANS = ("tools_per_question", "encounters_with_tools", "questions_with_tools", "seconds_per_question")
-COLUMNS = dict.fromkeys(("model", "condition", "voice")) | {"n": "int64", "n_extractions": "int64"}
+COLUMNS = KEY | {"n": "int64", "n_extractions": "int64"}
 COLUMNS |= dict.fromkeys([name + end for name in SHARES for end in ("", "_lo", "_hi")] + [*MEANS], "float64")
 COLUMNS |= {"note": None}
 PARSED = ("ok", "repaired")

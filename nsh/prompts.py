@@ -49,22 +49,22 @@ def template(name: str | Path) -> Mapping[str, Any]:
     ('voices, Appendix I, "B1 user turn (no system prompt)"', True)
     """
     folder = files("nsh").joinpath("data/prompts")
-    file = Path(name) if str(name).endswith(".yaml") else folder.joinpath(f"{name}.yaml")
+    outside = str(name).endswith(".yaml")
+    file = Path(name) if outside else folder.joinpath(f"{name}.yaml")
     if not file.is_file():
-        known = [entry.name.removesuffix(".yaml") for entry in folder.iterdir()]
-        near = "" if isinstance(file, Path) and file == Path(name) else f"; did you mean {nearest(str(name), known)!r}?"
-        raise DataError(f"no prompt file {name}{near}")
+        packaged = [entry.name.removesuffix(".yaml") for entry in folder.iterdir()]
+        raise DataError(f"no prompt file {name}" + ("" if outside else f"; did you mean {nearest(name, packaged)!r}?"))
     try:
         prompt = yaml.load(file.read_text(encoding="utf-8"), Yaml12)
         prompt |= {turn: template(prompt[f"{turn}_of"])[turn] for turn in TURNS if f"{turn}_of" in prompt}
     except (yaml.YAMLError, UnicodeDecodeError, TypeError) as error:
         raise DataError(f"prompt file {name}: not a YAML mapping in UTF-8: {' '.join(str(error).split())}") from None
     budget, status = prompt.get("max_new_tokens"), prompt.get("status")
-    known = not (lacking := NEEDED - set(prompt)) and set(prompt) <= NEEDED | ALLOWED
-    if not known or type(budget) is not int or budget < 1 or status not in STATUSES:
+    lacking, unknown = NEEDED - set(prompt), set(prompt) - NEEDED - ALLOWED
+    if lacking or unknown or type(budget) is not int or budget < 1 or status not in STATUSES:
         wanted = f"user, max_new_tokens (a whole number above 0), status (one of {', '.join(STATUSES)}), source, budget"
         found = f"max_new_tokens {budget!r}, status {status!r}, lacking: {', '.join(sorted(lacking)) or 'none'}"
-        others = ", ".join(sorted(map(str, set(prompt) - NEEDED - ALLOWED))) or "none"
+        others = ", ".join(sorted(map(str, unknown))) or "none"
         raise DataError(f"prompt file {name}: expected {wanted}; found {found}, unknown: {others}")
     return prompt
 

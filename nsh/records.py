@@ -148,14 +148,13 @@ def read_records(path: str | Path) -> pd.DataFrame:
     --------
     >>> read_records("records.csv")["tools"]  # doctest: +SKIP
     """
-    kinds = {"bool": {"True": True, "False": False, "true": True, "false": False}}
-    rows = []
+    truth, rows = {"True": True, "False": False, "true": True, "false": False}, []
     for where, line in read_file(data_file(path)):
         if lacking := [name for name in COLUMNS if name not in (*line, "text")]:
             raise wrong(where, lacking[0], "a column of this name", ", ".join(map(str, line)))
         row = {name: None if value in ("", None) or value != value else value for name, value in line.items()}
-        row |= {"keys": tuple((row["keys"] or "").split()), "correct": kinds["bool"].get(str(row["correct"]))}
-        row |= {"fallback": kinds["bool"].get(str(row["fallback"])), "settings": row["settings"] or ""}
+        row |= {"keys": tuple((row["keys"] or "").split()), "correct": truth.get(str(row["correct"]))}
+        row |= {"fallback": truth.get(str(row["fallback"])), "settings": row["settings"] or ""}
         if row["tools"] is not None:
             row["tools"] = () if row["tools"] == NO_TOOL else tuple(row["tools"].split())
         if row["correct"] is None:

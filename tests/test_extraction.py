@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from pydantic import ValidationError
 
-from nsh.extraction import EMPTY, SCHEMA, Extraction, Lab, read_extraction
+from nsh.extraction import SCHEMA, Extraction, Lab, read_extraction
 
 # the keys of facts Appendix D, in its order; "r" in its text is rr
 FIELDS = [
@@ -29,6 +29,7 @@ FIELDS = [
     "relevant_history",
     "question_type",
 ]
+EMPTY = Extraction().model_dump_json()  # the shortest record that states nothing
 VITALS = ["temp_f", "bp_systolic", "bp_diastolic", "hr", "rr", "spo2"]
 FULL = {
     "age": 34,

@@ -15,7 +15,7 @@ import numpy as np  # noqa: E402
 
 from nsh.engines import Call  # noqa: E402
 from nsh.errors import EngineError  # noqa: E402
-from nsh.extraction import EMPTY, SCHEMA  # noqa: E402
+from nsh.extraction import SCHEMA, Extraction  # noqa: E402
 from nsh.structured import Schemas  # noqa: E402
 
 LONG = {name: {"type": "integer", "minimum": 3} for name in "abcdefghij"}
@@ -103,7 +103,7 @@ def test_every_reply_is_complete_and_valid_within_any_budget(schemas, name):
 
 def test_the_closing_of_an_extraction_is_the_empty_record(schemas):
     closing = schemas.begin(Call((), 1000, schema=SCHEMA)).closing
-    assert schemas.tokenizer.decode(closing, skip_special_tokens=True) == EMPTY
+    assert schemas.tokenizer.decode(closing, skip_special_tokens=True) == Extraction().model_dump_json()
     assert len(closing) == least(schemas, SCHEMA)
 
 

@@ -91,9 +91,8 @@ def route(
         taken = facts.medications_current if facts else []
         lookups = [*(text for text in taken if find(text)), *options_asked(options)[:LOOKUPS]]
         lookups = lookups[: LOOKUPS if caps == "paper" else None]
-    return (*results, *(ToolResult("drug_kb", text, card(find(text)[0])) for text in lookups))[
-        : max(MOST, len(results))
-    ]
+    room = max(0, MOST - len(results))
+    return (*results, *(ToolResult("drug_kb", text, card(find(text)[0])) for text in lookups[:room]))
 
 
 def scores_asked(text: str) -> list[str]:

@@ -9,11 +9,10 @@ from numbers import Real
 from operator import ge, gt, le, lt
 from typing import Any
 
-from nsh.declared import read_data
+from nsh.declared import parameters, read_data
 from nsh.errors import ParameterError
 
 RULES = read_data("decision_support/scores.yaml")
-SCORING = ("published", "safe")
 LIMITS = {"above": gt, "at_least": ge, "below": lt, "at_most": le}
 
 
@@ -73,8 +72,9 @@ def count(name: str, given: Mapping[str, Any]) -> Score:
     ('verbal',)
     """
     rule = RULES[name]
-    if given["scoring"] not in SCORING:
-        raise ParameterError(f"{name}, scoring: expected {' or '.join(SCORING)}; found {given['scoring']!r}")
+    ways = parameters()["scoring"].choices
+    if given["scoring"] not in ways:
+        raise ParameterError(f"{name}, scoring: expected {' or '.join(ways)}; found {given['scoring']!r}")
     least = most = points = maximum = unstated = 0
     missing: list[str] = []
     for item in rule["items"]:
