@@ -147,7 +147,7 @@ def staged_reply(call):
         return json.dumps({"chief_complaint": call.messages[-1][1], "age": spot})
     if call.stage == "reason" and hash_of(call) % 3:
         return "α" * 500 + str(hash_of(call))
-    return "α" * 500 + " Answer: " + "ABCD"[spot % 4]
+    return f"{hash_of(call)} {'α' * 500} Answer: {'ABCD'[spot % 4]}"  # so no two rewrites are alike
 
 
 def hash_of(call):
