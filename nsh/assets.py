@@ -1,7 +1,7 @@
 """The viewers that the book carries with it (mathematics, widgets, live cells), fetched once from npm, served locally.
 
-The lock file names four packages and nothing else: each ships its own bundle, so what these were bundled from
-(some 870 packages) is neither recorded nor fetched.
+The lock file names these four packages, the one that the tests of the pages use, and nothing else: each ships its own
+bundle, so what these were bundled from (some 870 packages) is neither recorded nor fetched.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ def fetch(root: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("package.json", "package-lock.json"):
         shutil.copy(root / name, folder / name)
-    command = [npm, "ci", "--ignore-scripts", "--omit=dev", "--no-audit", "--no-fund"]
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if run.returncode:
         said = [line for line in run.stderr.splitlines() if line.startswith("npm error")][:3] or ["it gave no reason"]

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -20,7 +20,7 @@ SHOWN = 20  # warnings in an error message; the log has all
 COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def build_html(root: Path, executed: Collection[str]) -> Path:
+def build_html(root: Path, executed: Collection[str], write: Callable[[Path], None] = lambda folder: None) -> Path:
     """Build the book from the prose of the checkout and the notebooks that were executed onto the stage.
 
     A book that fails its checks leaves the one built before in place.
@@ -31,6 +31,8 @@ def build_html(root: Path, executed: Collection[str]) -> Path:
         The checkout, with `_config.yml`, `_toc.yml` and `book/`.
     executed : collection of str
         The pages that lie as `_build/stage/notebooks/<slug>.ipynb`; the table of contents must list the same.
+    write : callable
+        Writes what the prose includes, given the checkout, once the stage is laid out.
 
     Returns
     -------
@@ -52,6 +54,7 @@ def build_html(root: Path, executed: Collection[str]) -> Path:
     pages = listed_pages(root)
     stage = stage_book(root)
     check_notebooks(pages, executed)
+    write(root)
     out = root.resolve() / "_build" / "sphinx"
     shutil.rmtree(out, ignore_errors=True)
     log = run_jupyter_book(root.resolve(), stage.resolve(), out)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from nsh.errors import BuildError, KernelDied, NshError
 from nsh.execute import execute, fingerprint, staged_page
 from nsh.models import ModelSpec
 from nsh.params import for_page
-from nsh.place import root, store_folder
+from nsh.place import packaged_generations, root, store_folder
 from nsh.runner import Tally, run
 from nsh.store import Store
 from nsh.study import Study
@@ -41,7 +42,7 @@ def generate(studies: Iterable[Study]) -> Tally:
         for model in study.models:
             way = [study.engine(model).identity, study.values["batch_tokens"]]
             plan.setdefault(json.dumps(way, sort_keys=True), []).append((study, model))
-    total, store = Tally(), Store(store_folder())
+    total, store = Tally(), Store(store_folder(), packaged_generations())
     for alike in plan.values():
         study, model = alike[0]
         total += run([job for other, _ in alike for job in other.jobs], study.engine(model), store)[1]
@@ -77,15 +78,18 @@ def build_pages(
     for name in ("NSH_STORE", "NSH_CACHE", "NSH_RELEASED_DIR", "NSH_MEDQA_TEST"):  # pages run in another folder
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).absolute())
-    studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
-    say(str(generate(studies.values())))
-    changed = [study for study in studies.values() if not unchanged(folder, study)]
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=spawn, initializer=_store_only) as pool:
-        ran = {study.slug: pool.submit(execute, study.slug, study.values, folder, study.data_hash) for study in changed}
-    failures = [failure for future in ran.values() if (failure := _failure(future))]
-    if failures:
-        raise type(failures[0])("\n".join(map(str, failures)))
+    with chdir(folder):  # the pages' own paths are the checkout's
+        studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
+        say(str(generate(studies.values())))
+        changed = [study for study in studies.values() if not unchanged(folder, study)]
+        spawn = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers or os.cpu_count(), mp_context=spawn, initializer=_store_only) as pool:
+            ran = {
+                study.slug: pool.submit(execute, study.slug, study.values, folder, study.data_hash) for study in changed
+            }
+        failures = [failure for future in ran.values() if (failure := _failure(future))]
+        if failures:
+            raise type(failures[0])("\n".join(map(str, failures)))
     for slug in studies:
         say(f"{slug}: " + (f"ran in {ran[slug].result()[1]:.1f} s" if slug in ran else "unchanged"))
 
@@ -120,6 +124,7 @@ def rebuild_html() -> Path | None:
 
     from nsh.book import build_html
     from nsh.gate import check_executed
+    from nsh.status import write_status
 
     folder = checkout()
     staged = {slug: staged_page(folder, slug) for slug in pages()}
@@ -127,4 +132,4 @@ def rebuild_html() -> Path | None:
         return None
     for slug, page in staged.items():
         check_executed(nbformat.read(page, 4), slug)
-    return build_html(folder, list(pages()))
+    return build_html(folder, list(pages()), write_status)

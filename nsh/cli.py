@@ -8,6 +8,8 @@ import typer
 
 from nsh.data_cli import FOR, data_app
 from nsh.errors import NshError, ParameterError
+from nsh.live import live
+from nsh.verify_cli import verify
 
 EXIT_CODES = (
     "Exit codes: 0 done, 2 bad parameter, 3 missing or bad data, 4 cell error, 5 kernel died, 6 build failed, "
@@ -20,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_app, name="data", no_args_is_help=True)
+app.command(epilog=FOR)(live)
+app.command(epilog=FOR)(verify)
 
 ParamsFile = Annotated[
     Path | None,
@@ -115,38 +119,35 @@ def generate(
     overrides: Overrides = None,
 ) -> None:
     """Generate what the store lacks for models and conditions over the cases, and nothing else."""
-    studies = _studies(params_file, overrides, model, condition)
+    study = _study(params_file, overrides, model, condition)
     from nsh.build import generate as generate_missing
 
-    for study in filter(lambda study: study.shortened, studies):
-        typer.echo(f"{study.values['condition']}: {study.shortened}")
-    typer.echo(generate_missing(studies))
+    for name in filter(study.shortened, study.conditions):
+        typer.echo(f"{name}: {study.shortened(name)}")
+    typer.echo(generate_missing([study]))
 
 
 @app.command(epilog=FOR)
 def records(
-    out: Annotated[Path, typer.Option(help="File to write: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="File to write: .csv, .parquet, or .html to look through.")],
     params_file: ParamsFile = None,
     model: Annotated[list[str] | None, typer.Option(help="A model; may be repeated.")] = None,
     condition: Annotated[list[str] | None, typer.Option(help=CONDITION)] = None,
     overrides: Overrides = None,
-    with_text: Annotated[bool, typer.Option(help="Write the replies too. Do not publish them.")] = False,
+    with_text: Annotated[bool, typer.Option(help="Write the texts too. Do not publish them.")] = False,
 ) -> None:
     """Write the records of a run, generating what is missing: a row per model, condition, case and voice."""
-    studies = _studies(params_file, overrides, model, condition)
-    import pandas as pd
-
+    study = _study(params_file, overrides, model, condition)
     from nsh.records import check_out, write_records
 
     check_out(out)
-    table = pd.concat([study.records for study in studies], ignore_index=True)
-    typer.echo(f"{len(table)} records: {write_records(table, out, with_text)}")
+    typer.echo(f"{len(study.records)} records: {write_records(study.records, out, with_text, study.cases)}")
 
 
-def _studies(
+def _study(
     params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
-) -> list[Any]:
-    """One study per condition, from a file, the command line's parameters, and its models and conditions."""
+) -> Any:
+    """The study of a file, the command line's parameters, and its models and conditions."""
     from nsh.params import check
 
     values = _values(params_file, overrides)
@@ -156,15 +157,13 @@ def _studies(
     from nsh.declared import parameters
     from nsh.study import Study
 
-    named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
-    chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
-    if len({name.rpartition(":")[2] for name in chosen}) < len(chosen):
-        raise ParameterError(f"--condition: two are named alike; expected each name once: {', '.join(chosen)}")
     defaults = {name: parameter.default for name, parameter in parameters().items()}
-    return [
-        Study("command line", {**defaults, **values, "condition": name})
-        for name in chosen or [values.get("condition", defaults["condition"])]
-    ]
+    named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
+    if "conditions" not in values or named:
+        named = named or [values.get("condition", defaults["condition"])]
+        chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
+        values["conditions"] = check("conditions", list(chosen), "--condition")
+    return Study("command line", {**defaults, **values})
 
 
 @app.command("models", epilog=FOR)

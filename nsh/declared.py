@@ -51,13 +51,15 @@ class Parameter:
 class Page:
     """One notebook of the book: which section of which paper it mirrors, and the parameters that it takes.
 
-    `defaults` are those of the page where they are not the declared ones.
+    `real` says what its numbers on real models are computed from: "patterns", "released" or "run". `defaults` are those
+    of the page where they are not the declared ones.
     """
 
     slug: str
     title: str
     paper: str
     section: str
+    real: str
     parameters: tuple[str, ...]
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
@@ -98,7 +100,7 @@ def pages() -> dict[str, Page]:
     Examples
     --------
     >>> list(pages())[0]
-    'voices-03-benchmark'
+    'home'
     """
     declared = read_data("pages.yaml").items()
     return {slug: Page(slug, **{**row, "parameters": tuple(row["parameters"])}) for slug, row in declared}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
@@ -54,12 +55,16 @@ def minilm(texts: Sequence[str]) -> np.ndarray:
     path = cache_folder() / "embeddings" / f"{MINILM.name}-{name}.npz"
     keys = [hashlib.sha256(text.encode("utf-8", "replace")).hexdigest() for text in texts]
     known = _read(path)
-    missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-    if missing:
-        # A batch is as wide as its longest text.
-        order = sorted(missing, key=lambda key: (len(missing[key]), missing[key]))
-        known |= dict(zip(order, _embed([missing[key] for key in order]), strict=True))
-        _write(path, known)
+    if not known.keys() >= set(keys):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):  # pages run at once: the second one waits and finds the texts
+            known = _read(path)
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            # A batch is as wide as its longest text.
+            order = sorted(missing, key=lambda key: (len(missing[key]), missing[key]))
+            if order:
+                known |= dict(zip(order, _embed([missing[key] for key in order]), strict=True))
+                _write(path, known)
     return np.array([known[key] for key in keys])
 
 
@@ -100,7 +105,6 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 def _write(path: Path, known: dict[str, np.ndarray]) -> None:
     """Replace a file of embeddings in one step, so that no reader sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{os.getpid()}-{path.name}")
     np.savez(half, keys=np.array(list(known)), vectors=np.array(list(known.values())))
     half.replace(path)

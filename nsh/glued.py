@@ -4,6 +4,8 @@ from typing import Any
 
 from nsh.tables import format_cell
 
+RECORD = "application/papermill.record/"  # as myst_nb.glue writes it, without loading the builder of the book
+
 
 def glue(**values: Any) -> None:
     """Glue values as text, for ``{glue:text}`` in the page's prose.
@@ -18,8 +20,9 @@ def glue(**values: Any) -> None:
     --------
     >>> glue(nag_largest=(0.15100000000000002, ".2f"))  # doctest: +SKIP
     """
-    from myst_nb import glue as glue_object
+    from IPython.display import display
 
     for name, given in values.items():
         value, spec = given if isinstance(given, tuple) else (given, None)
-        glue_object(name, format_cell(value, spec, "undefined"), display=False)
+        text = {f"{RECORD}text/plain": repr(format_cell(value, spec, "undefined"))}
+        display(text, raw=True, metadata={"scrapbook": {"name": name, "mime_prefix": RECORD}})

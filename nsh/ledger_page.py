@@ -92,7 +92,9 @@ def left_out(sources: Mapping[str, Any]) -> Block:
         As `nsh.recomputed.recompute` returns it.
     """
     reasons = sources["left out"]
-    return callout(" ".join(["Left out in this build:", *reasons]) if reasons else "All released data were used.")
+    return callout(
+        " ".join(["Left out in this build:", *reasons]) if reasons else "All released data were used.", code=True
+    )
 
 
 @styled

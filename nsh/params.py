@@ -61,6 +61,11 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         raise ParameterError(f"expected one of {', '.join(allowed)}")
     if parameter.kind == "condition":
         return _condition(value)
+    if parameter.kind == "conditions":
+        names = [_condition(name) for name in value]
+        if not names or len({name.rpartition(":")[2] for name in names}) < len(names):
+            raise ParameterError("expected one condition or more, no two of them named alike")
+        return names
     if parameter.kind == "models":
         from nsh.models import resolve
 

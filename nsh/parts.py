@@ -12,7 +12,8 @@ from nsh.drawing import Drawing
 from nsh.facts_tables import facts_table3
 from nsh.gaps import anchoring
 from nsh.matrix import order_voices
-from nsh.printed import decimals, published
+from nsh.place import short
+from nsh.printed import published
 from nsh.study import Study
 from nsh.tables import MARKS, Block, callout, table
 from nsh.voice_figures import voice_accuracy
@@ -25,19 +26,21 @@ SAMPLES = (
 
 def about(study: Study) -> Block:
     """Say in a box what was run on what, and where the papers' answers come from."""
-    source = study.values["source"]
+    source = short(study.values["source"])
     voices = ", ".join(order_voices((name for case in study.cases for name in case.narratives), study.reference))
-    lines = [f"This run: {len(study.cases)} cases from “{source}” in the voices {voices}; unmarked: {study.reference}."]
+    cases = f"{len(study.cases)} case{'s' * (len(study.cases) != 1)}"
+    lines = [f"This run: {cases} from “{source}” in the voices {voices}; unmarked: {study.reference}."]
     lines += [SAMPLES] * (source == "samples")
     if "models" in study.values:
         names = ", ".join(model.name for model in study.models) or "none"
-        lines.append(f"Models run: {names} (condition {study.values['condition']}, {study.values['dtype']}).")
+        lines.append(f"Models run: {names} (condition {short(', '.join(study.conditions))}, {study.values['dtype']}).")
         if "released" in study.values:
             lines.append(f"The papers' models: {study.real_source}.")
-        lines += [f"Run in another way than the papers: {how}." for how in sorted({*study.records["settings"]} - {""})]
-    elif not study.real_cases:
+        ways = dict.fromkeys(way for how in study.records["settings"].unique() for way in how.split("; ") if way)
+        lines += [f"Run in another way than the papers: {'; '.join(ways)}."] * bool(ways)
+    elif "released" in study.values and not study.real_cases:
         lines.append("The papers' own cases are not on this machine: `nsh data pull` fetches them.")
-    return callout(" ".join(lines))
+    return callout(" ".join(lines), code=True)
 
 
 def chance_note(study: Study) -> str:
@@ -47,12 +50,12 @@ def chance_note(study: Study) -> str:
     accuracy of blind picking.
     """
     scores = accuracy(study.records)
-    notes = [
-        f"{row.model} is at chance level: accuracy {row.accuracy:.2f} [{row.lo:.2f}, {row.hi:.2f}], "
-        f"blind picking {study.chance:.2f}."
-        for row in scores[scores["voice"] == OVERALL].itertuples()
-        if row.lo <= study.chance <= row.hi
-    ]
+    near = scores[(scores["voice"] == OVERALL) & scores["lo"].le(study.chance) & scores["hi"].ge(study.chance)]
+    notes = []
+    for model, rows in near.groupby("model", sort=False):
+        told = f"accuracy {rows['accuracy'].iloc[0]:.2f} [{rows['lo'].iloc[0]:.2f}, {rows['hi'].iloc[0]:.2f}], "
+        under = f" under {', '.join(rows['condition'])}" if len(study.conditions) > 1 else ""
+        notes.append(f"{model} is at chance level{under}: {told * (not under)}blind picking {study.chance:.2f}.")
     canned = study.records.loc[study.records["source"] == "scripted", "model"].unique()
     notes += [f"FABRICATED: the answers of {model} are canned." for model in canned]
     return " ".join(notes)
@@ -173,7 +176,9 @@ def _table1_cell(cell: pd.Series, printed: str) -> str:
 def released_table1(study: Study) -> Block:
     """The same from the released cases; or one line that says how to get them."""
     if not study.real_cases:
-        return callout("The released cases are not on this machine; `nsh data pull` fetches them (about 16 MB).")
+        return callout(
+            "The released cases are not on this machine; `nsh data pull` fetches them (about 16 MB).", code=True
+        )
     return table1(study.real_cases, "the released cases", "clinical", judge=True)
 
 
@@ -182,20 +187,3 @@ def uncounted_table1() -> Block:
     printed = published("voice_table1_retellings").set_index("property")
     others = printed.drop(index=list(TABLE1.values())).rename(index=TABLE1_LABELS)
     return table(others, "Table 1, the rows by judges and clinicians, as printed", numeric=others.columns)
-
-
-def section5_table(seven: pd.Series, own: pd.Series | None) -> Block:
-    """Numbers of `voices` §5: as printed for twelve models, from the seven released ones, and from this run."""
-    printed = published("voices_text").set_index("id").replace("^-", "−", regex=True)
-    printed = printed.loc[sorted(seven.index, key=printed.index.get_loc)]
-    rows = printed[["label", "printed"]].rename(columns={"label": "quantity", "printed": "printed, twelve models"})
-    for heading, values in {"seven released models": seven, "this run": own}.items():
-        if values is not None:
-            rows[heading] = [_as_printed(values.get(name), printed.at[name, "printed"]) for name in rows.index]
-    caption = "Numbers of section 5; not expected to be equal, since models and runs differ"
-    return table(rows.reset_index(drop=True), caption, numeric=rows.columns[1:])
-
-
-def _as_printed(value: float | None, printed: str) -> str:
-    """A number with as many decimals as the printed one, or "not computed"."""
-    return "not computed" if value is None or pd.isna(value) else f"{value:z.{decimals(printed)}f}".replace("-", "−")

@@ -10,9 +10,20 @@ def root() -> Path:
     return next((folder for folder in (here, *here.parents) if (folder / "_toc.yml").is_file()), here)
 
 
+def short(text: str) -> str:
+    """A text with the paths of the checkout as they are in it."""
+    return text.replace(f"{root()}{os.sep}", "")
+
+
 def store_folder() -> Path:
     """The folder of generations: $NSH_STORE, else `_store` in the checkout."""
     return Path(os.environ.get("NSH_STORE") or root() / "_store")
+
+
+def packaged_generations() -> Path | None:
+    """The folder of the generations that the book brings with it; None where $NSH_PACKAGED is `off`."""
+    packaged = Path(__file__).parent / "data" / "generations"
+    return None if os.environ.get("NSH_PACKAGED") == "off" else packaged
 
 
 def cache_folder() -> Path:

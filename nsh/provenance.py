@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from nsh.cases import case_hash
-from nsh.place import root
+from nsh.place import root, short
 from nsh.study import Study
 
 PACKAGES = ("narrativeshield-papers", "numpy", "pandas", "scipy", "transformers", "torch")
@@ -28,11 +28,11 @@ class Provenance:
     def __init__(self, study: Study):
         self.rows = {
             "Page": study.slug,
-            "Parameters": json.dumps(study.values, ensure_ascii=False),
+            "Parameters": short(json.dumps(study.values, ensure_ascii=False)),
             **_case_rows(study),
             "Cases and answers": f"SHA-256 {study.data_hash[:16]}",
             **_run_rows(study),
-            "Versions": f"Python {platform.python_version()}, " + ", ".join(filter(None, map(_version, PACKAGES))),
+            "Versions": ", ".join(versions()),
             "Commit": commit(),
             "Date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
@@ -56,7 +56,7 @@ def _case_rows(study: Study) -> dict[str, str]:
     """The cases, where the page takes any."""
     if not study.cases:
         return {}
-    return {"Cases": f"{len(study.cases)} from {study.values['source']}, SHA-256 {case_hash(study.cases)[:16]}"}
+    return {"Cases": f"{len(study.cases)} from {short(study.values['source'])}, SHA-256 {case_hash(study.cases)[:16]}"}
 
 
 def _run_rows(study: Study) -> dict[str, str]:
@@ -72,6 +72,11 @@ def _run_rows(study: Study) -> dict[str, str]:
     if study.runs_models and "released" in study.values:
         rows["Papers' models"] = study.real_source
     return rows
+
+
+def versions() -> list[str]:
+    """Python and the packages that numbers depend on, with their versions."""
+    return [f"Python {platform.python_version()}", *filter(None, map(_version, PACKAGES))]
 
 
 def _version(package: str) -> str:

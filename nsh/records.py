@@ -1,6 +1,6 @@
 """The only currency of the book: one tidy row per model, condition, case and voice."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import pandas as pd
 
 from nsh.case_fields import data_file, number, wrong
 from nsh.case_files import read_file
+from nsh.cases import Case
 from nsh.errors import DataError, ParameterError
 from nsh.prompts import worst_status
 from nsh.runner import Outcome
@@ -35,6 +36,7 @@ DTYPES = {
     "settings": "object",
 }
 COLUMNS = list(DTYPES)
+ENDINGS = (".csv", ".parquet", ".html")
 NO_TOOL = "none"  # written where a router called nothing; blank is a condition without a router
 STATUSES = ("ok", "unparsed", "ambiguous", "refusal", "truncated", "empty", "pattern")  # pattern: counts, no letters
 
@@ -67,7 +69,7 @@ def records_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     >>> records_frame([row]).shape
     (1, 19)
     """
-    frame = pd.DataFrame([{**dict.fromkeys(COLUMNS), "keys": (), **row} for row in rows], columns=COLUMNS)
+    frame = pd.DataFrame([{**dict.fromkeys(COLUMNS), "keys": (), **row} for row in rows], dtype=object, columns=COLUMNS)
     frame = frame.astype(DTYPES)
     for text in (c for c, kind in DTYPES.items() if kind == "object" and c not in ("keys", "tools")):
         frame[text] = frame[text].where(frame[text].notna(), None)
@@ -112,8 +114,9 @@ def _scripted(outcome: Outcome) -> bool:
     return any(completion.stamp.get("engine") == "scripted" for completion in outcome.completions)
 
 
-def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = False) -> Path:
-    """Write records to a .csv or .parquet file: ids and letters, and the replies' text only where asked for.
+def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = False, cases: Sequence[Case] = ()) -> Path:
+    """Write records to a .csv or .parquet file, or as the page of `nsh.browser` to an .html file: ids and letters, and
+    the replies' text, on the page also that of the cases, only where asked for.
 
     Raises
     ------
@@ -121,6 +124,10 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
         As `check_out` does.
     """
     path = check_out(path)
+    if path.suffix == ".html":
+        from nsh.browser import write_browser
+
+        return write_browser(records, path, cases if with_text else None)
     tools = records["tools"].map(lambda called: None if called is None else " ".join(called) or NO_TOOL)
     table = records.assign(keys=records["keys"].map(" ".join), tools=tools)
     if with_text:  # a lone surrogate is written as its escape
@@ -170,9 +177,10 @@ def check_out(path: str | Path) -> Path:
     Raises
     ------
     ParameterError
-        If its ending is neither .csv nor .parquet, or its folder does not exist.
+        If its ending is none of `ENDINGS`, or its folder does not exist.
     """
     path = Path(path)
-    if path.suffix not in (".csv", ".parquet") or not path.parent.is_dir():
-        raise ParameterError(f"--out {path}: expected a file that ends in .csv or .parquet, in a folder that exists")
+    if path.suffix not in ENDINGS or not path.parent.is_dir():
+        endings = ", ".join(ENDINGS)
+        raise ParameterError(f"--out {path}: expected a file that ends in one of {endings}, in a folder that exists")
     return path

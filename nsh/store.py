@@ -50,6 +50,8 @@ class Store:
     ----------
     folder : path
         Made at the first write. Every `*.jsonl` file in it is read; this writer appends to a file of its own.
+    also : path, optional
+        Another folder of such files, which is only read, and after this one.
 
     Examples
     --------
@@ -60,13 +62,14 @@ class Store:
     ('B', 1)
     """
 
-    def __init__(self, folder: str | os.PathLike):
+    def __init__(self, folder: str | os.PathLike, also: str | os.PathLike | None = None):
         self.folder = Path(folder)
         self._places: dict[str, list[tuple[Path, int, int]]] = {}  # all lines of a key: the first may be damaged
         self._out = None
-        for path in sorted(self.folder.glob("*.jsonl")):
-            if path.is_file():
-                self._index(path)
+        for place in [self.folder, *([Path(also)] if also else [])]:
+            for path in sorted(place.glob("*.jsonl")):
+                if path.is_file():
+                    self._index(path)
 
     def __len__(self) -> int:
         return len(self._places)

@@ -15,7 +15,7 @@ from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import ParameterError
 from nsh.jobs import Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
-from nsh.place import medqa_test, store_folder
+from nsh.place import medqa_test, packaged_generations, store_folder
 from nsh.pull import listed_files
 from nsh.real import real_b1
 from nsh.records import from_outcomes, records_frame
@@ -76,25 +76,28 @@ class Study:
         return [resolve(model) for model in self.values.get("models", [])]
 
     @property
+    def conditions(self) -> list[str]:
+        """The conditions of the run: one, or as many as the page compares."""
+        return self.values["conditions"] if "conditions" in self.values else [self.values["condition"]]
+
+    @property
     def jobs(self) -> list[Job]:
-        """Every voice of every case, or of the first few where the run is shortened, under the condition."""
-        return jobs(self.cases[: self.n_shortened], self.values["condition"], self.settings)
+        """Every voice of every case, or of the first few where the run is shortened, under the conditions."""
+        return [job for name in self.conditions for job in jobs(self.cases[: self.first(name)], name, self.settings)]
 
     @cached_property
     def settings(self) -> Settings:
         """What the run does in another way than the papers."""
         return Settings(**{name: self.values[name] for name in Settings.__slots__ if name in self.values})
 
-    @cached_property
-    def n_shortened(self) -> int | None:
-        """How many of the cases a condition other than direct takes; None for all."""
+    def first(self, condition: str) -> int | None:
+        """How many of the cases a condition takes: None for all, as `direct` always does."""
         most = self.values.get("shortened_cases")
-        return most if most and most < len(self.cases) and self.values["condition"] != "direct" else None
+        return most if most and most < len(self.cases) and condition != "direct" else None
 
-    @property
-    def shortened(self) -> str:
-        """How many cases are left out, in words; empty if none."""
-        return f"shortened: {self.n_shortened} of {len(self.cases)} cases" if self.n_shortened else ""
+    def shortened(self, condition: str) -> str:
+        """How many cases a condition takes, in words; empty if all."""
+        return f"shortened: {self.first(condition)} of {len(self.cases)} cases" if self.first(condition) else ""
 
     @cached_property
     def chance(self) -> float:
@@ -139,7 +142,9 @@ class Study:
             outcomes, tally = self._run(model)
             self.tally += tally
             self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
-            frames.append(from_outcomes(outcomes, model.name, self.shortened))
+            for name in self.conditions:
+                own = [outcome for outcome in outcomes if outcome.job.condition == name]
+                frames.append(from_outcomes(own, model.name, self.shortened(name)))
         return pd.concat(frames, ignore_index=True)
 
     def outcomes(self, model: ModelSpec) -> list[Outcome]:
@@ -148,7 +153,7 @@ class Study:
 
     def _run(self, model: ModelSpec) -> tuple[list[Outcome], Tally]:
         """Run the study's jobs with a model, generating what the store lacks."""
-        store = Store(store_folder())
+        store = Store(store_folder(), packaged_generations())
         ran = run(self.jobs, self.engine(model), store)
         store.close()
         return ran
@@ -177,22 +182,19 @@ class Study:
 
     @cached_property
     def data_hash(self) -> str:
-        """SHA-256 of all that the page computes on: cases, records of its run, and the released answers or files."""
+        """SHA-256 of all that the page computes on and the package does not hold: cases, answers, released files."""
         digest = hashlib.sha256(case_hash(self.cases).encode())
-        if not self.runs_models and self.released:
-            files = [self.released / file.path for file in listed_files()] + [medqa_test()]
-            for path in files:
+        if self.values.get("released") and self.released:
+            for path in [*(self.released / file.path for file in listed_files()), medqa_test()]:
                 digest.update(path.read_bytes() if path and path.is_file() else b"")
-        for records in self._answers:
-            rows = "\n".join(map(repr, records.itertuples(index=False, name=None)))
+        if self.runs_models:
+            for name in self.conditions:
+                path = Path(name.rpartition(":")[0] or ".")  # of a condition of one's own: its code, and prompts by it
+                for file in [path, *sorted(path.parent.glob("*.yaml"))] if path.is_file() else []:
+                    digest.update(file.read_bytes())
+            rows = "\n".join(map(repr, self.records.itertuples(index=False, name=None)))
             digest.update(rows.encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
-
-    @property
-    def _answers(self) -> list[pd.DataFrame]:
-        """Records that the page computes on: of its own run, and of the papers' models where it shows them."""
-        own = [self.records] if self.runs_models else []
-        return [*own, self.real] if own and "released" in self.values else own
 
     @property
     def real_source(self) -> str:

@@ -1,6 +1,7 @@
 """Tables and notes as HTML in which every text is escaped, so that a model's words are shown literally."""
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from html import escape
@@ -94,7 +95,9 @@ def table(
     if frame.index.names != [None]:
         frame = frame.reset_index()
     notes = ["" if pd.isna(note) else str(note) for note in frame.get("note", [""] * len(frame))]
-    frame = frame.drop(columns="note", errors="ignore").assign(**({"note": notes} if any(notes) else {}))
+    frame = frame.drop(columns="note", errors="ignore")
+    if any(notes):
+        frame = frame.assign(note=[note or "–" for note in notes])
     labels, formats = labels or {}, formats or {}
     heads = [labels.get(column, str(column).replace("_", " ")) for column in frame.columns]
     specs = [formats.get(column) for column in frame.columns]
@@ -149,8 +152,8 @@ def _against(record: Mapping[str, Any] | None) -> Block:
     return Block(_cell(ours, after=f"{seen} <bdi>{escape(printed)}</bdi>").html, f"{ours} {mark} {printed}")
 
 
-def callout(text: str, kind: str = "note") -> Block:
-    """Show a remark in a box.
+def callout(text: str, kind: str = "note", code: bool = False) -> Block:
+    """Show a remark in a box. With `code`, for the book's own words, what stands between backticks is set as code.
 
     Raises
     ------
@@ -164,7 +167,8 @@ def callout(text: str, kind: str = "note") -> Block:
     """
     if kind not in CALLOUTS:
         raise ParameterError(f"callout kind {kind!r} is not one of {', '.join(CALLOUTS)}")
-    return Block(f'<div class="nsh-callout nsh-{kind} {NO_MATH}" role="note">{escape(text)}</div>', text)
+    said = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text)) if code else escape(text)
+    return Block(f'<div class="nsh-callout nsh-{kind} {NO_MATH}" role="note">{said}</div>', text)
 
 
 def _num(right: bool) -> str:

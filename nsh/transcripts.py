@@ -80,7 +80,8 @@ def shown(outcome: Outcome) -> Block:
         )
         turns = [*call.messages, ("reply", reply.text)]
         blocks = "".join(
-            f'<p class="nsh-turn">{escape(role)}</p><pre class="nsh-said">{escape(text)}</pre>' for role, text in turns
+            f'<p class="nsh-turn">{escape(role)}</p><pre class="nsh-said" tabindex="0">{escape(text)}</pre>'
+            for role, text in turns
         )
         parts.append(
             f'<details class="nsh-call" open><summary>{escape(head)}</summary><p>{escape(facts)}</p>{blocks}</details>'

@@ -68,7 +68,7 @@ def styles_of(voices: Iterable[str]) -> dict[str, Voice]:
     known = {voice.name: voice for voice in known_voices()}
     fallback, taken = read_data("voices.yaml")["fallback"], {}
     for name in sorted(set(names) - set(known)):
-        start = zlib.crc32(name.encode())
+        start = zlib.crc32(name.encode("utf-8", "surrogatepass"))
         slots = [(start + step) % len(fallback) for step in range(len(fallback))]
         taken[name] = next((slot for slot in slots if slot not in taken.values()), slots[0])
     return {name: known[name] if name in known else Voice(name, name, None, **fallback[taken[name]]) for name in names}

@@ -1,10 +1,20 @@
-"""Fixtures shared by all tests: the released files and a browser, both required where CI=true."""
+"""What all tests share: their order, and the released files and a browser, both required where CI=true."""
 
 import os
 import shutil
 from pathlib import Path
 
 import pytest
+
+# as many workers as processors: a thread each, set before NumPy and PyTorch are loaded
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that hold slow tests, so that no worker is left with one at the end, and end with those that
+    measure time, when no book is being built beside them. A file stays on one worker, so its fixtures are made once."""
+    slow, timed = ({item.path for item in items if item.get_closest_marker(mark)} for mark in ("slow", "timed"))
+    items.sort(key=lambda item: 2 if item.path in timed else item.path not in slow)
 
 
 def skip_or_fail(reason: str) -> None:

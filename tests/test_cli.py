@@ -26,6 +26,7 @@ def nsh(*arguments, cwd=ROOT, **environment):
     )
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

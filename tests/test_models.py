@@ -116,6 +116,7 @@ def test_dtype_and_template_are_part_of_the_identity():
     assert all(json.loads(json.dumps(spec.identity())) == spec.identity() for spec in known().values())
 
 
+@pytest.mark.timed
 def test_resolving_imports_no_model_library_and_takes_milliseconds():
     program = "import sys; from nsh.models import resolve; resolve('Qwen3-8B'); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

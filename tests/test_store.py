@@ -241,3 +241,18 @@ def test_a_store_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="file cannot be written"):
         Store(tmp_path / "file").put(keys(1), Completion("text"), IDENTITY)
+
+
+def test_another_folder_is_read_after_the_own_one_and_never_written(tmp_path):
+    own, also, key = tmp_path / "own", tmp_path / "also", "0" * 64
+    for folder, text in ((also, "B"), (own, "A")):
+        store = Store(folder)
+        store.put(key, Completion(text), {"model": "scripted"})
+        store.put(("1" if folder == own else "2") * 64, Completion(text), {"model": "scripted"})
+        store.close()
+    before = {file: file.read_bytes() for file in also.iterdir()}
+    store = Store(own, also)
+    assert [store.get(digit * 64).text for digit in "012"] == ["A", "A", "B"]
+    store.put("3" * 64, Completion("C"), {"model": "scripted"})
+    store.close()
+    assert {file: file.read_bytes() for file in also.iterdir()} == before and Store(own).get("3" * 64).text == "C"

@@ -33,12 +33,12 @@ def test_a_run_has_a_record_for_every_voice_of_every_case(store):
 def test_conditions_other_than_direct_take_fewer_cases_and_say_so(store):
     study = scripted(n_cases=5)
     study.values |= {"shortened_cases": 2, "condition": "cot", "max_new_tokens": 64}
-    assert study.shortened == "shortened: 2 of 5 cases"
+    assert study.shortened("cot") == "shortened: 2 of 5 cases"
     assert len(study.jobs) == 6
     assert set(study.records["settings"]) == {"shortened: 2 of 5 cases; at most 64 new tokens"}
     short = scripted(n_cases=5)
     short.values |= {"shortened_cases": 2}
-    assert (len(short.jobs), short.shortened, set(short.records["settings"])) == (15, "", {""})
+    assert (len(short.jobs), short.shortened("direct"), set(short.records["settings"])) == (15, "", {""})
 
 
 def test_one_case_is_taken_by_its_id(store):
@@ -84,6 +84,7 @@ def test_chance_is_the_mean_of_one_over_the_number_of_options(store):
 
 def test_a_page_on_the_store_alone_says_what_is_missing(store, monkeypatch):
     monkeypatch.setenv("NSH_ENGINE", "store")
+    monkeypatch.setenv("NSH_PACKAGED", "off")
     with pytest.raises(MissingDataError, match="3 generations of"):
         _ = open_page("voices-05-anchoring", n_cases=1).records
 

@@ -49,7 +49,9 @@ def test_the_wheel_runs_a_condition_with_the_scripted_engine(installed, tmp_path
 
 @pytest.mark.slow
 def test_a_model_without_its_packages_says_what_to_install(installed, tmp_path):
-    result = call(installed / "nsh", "generate", "-p", "n_cases=1", cwd=tmp_path)
+    result = call(
+        installed / "nsh", "generate", "-p", "n_cases=1", cwd=tmp_path, env={**os.environ, "NSH_PACKAGED": "off"}
+    )
     assert result.returncode == 7
     assert "narrativeshield-papers[models]" in result.stderr
     assert "Traceback" not in result.stderr

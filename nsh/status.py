@@ -1,0 +1,69 @@
+"""The state of this build: every page with its parameters, its duration and whether its real run is in it."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from nsh.declared import Page, pages
+from nsh.execute import staged_page
+from nsh.models import known
+from nsh.provenance import commit, versions
+from nsh.pull import released_dir
+
+RUN, PAGES = "_missing.md", "_pages.md"
+SOURCES = {"patterns": "packaged counts", "released": "released files", "run": "a run of the papers' models"}
+
+
+def real_run(page: Page, values: Mapping[str, Any]) -> bool:
+    """Whether a page's numbers on real models are computed in this build.
+
+    Parameters
+    ----------
+    page : Page
+        What they are computed from is its `real`.
+    values : mapping
+        The page's parameters.
+
+    Examples
+    --------
+    >>> from nsh.declared import find_page
+    >>> real_run(find_page("voices-05-anchoring"), {}), real_run(find_page("voices-08-costs"), {"source": "samples"})
+    (True, False)
+    """
+    if page.real == "patterns":
+        return True
+    if page.real == "released":
+        return released_dir(values.get("released", "off")) is not None
+    papers = {name for name, model in known().items() if model.papers}
+    return values.get("source") not in (None, "samples") and bool(papers & {*values.get("models", [])})
+
+
+def write_status(folder: Path) -> None:
+    """Write what `book/status.md` and the first page include, from the executed pages on the stage of a checkout.
+
+    `_build/stage/book/_missing.md` counts the pages whose real run is not in this build; `_pages.md` is a table of
+    all pages.
+    """
+    rows, missing, spent = [], 0, 0.0
+    for slug, page in pages().items():
+        notebook = json.loads(staged_page(folder, slug).read_text(encoding="utf-8"))["metadata"]
+        values = notebook["papermill"]["parameters"]
+        here = real_run(page, values)
+        missing += not here
+        spent += notebook["nsh"]["seconds"]
+        own = {name: value for name, value in values.items() if value != page.default(name)}
+        said = ", ".join(f"{name} {json.dumps(value)}" for name, value in own.items()).replace("|", r"\|")
+        real = f"{SOURCES[page.real]}: {'in this build' if here else '**not run**'}"
+        link = f"[{page.title}](../notebooks/{slug}.ipynb)"
+        rows.append([link, real, f"`{said}`" if said else "defaults", f"{notebook['nsh']['seconds']:.1f}"])
+    head = [["page", "real models, from", "parameters", "seconds"], [":--", ":--", ":--", "--:"]]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in head + rows)
+    made = f"{len(rows)} pages, {spent:.0f} seconds of running pages; {', '.join(versions())}; commit {commit()}."
+    stage = folder / "_build" / "stage" / "book"
+    (stage / PAGES).write_text(f"{made}\n\n{table}\n", encoding="utf-8")
+    told = (
+        f"{len(rows) - missing} of its {len(rows)} computed pages hold their numbers on real models; the real run of "
+    )
+    told += f"{missing} is missing. [Status of this build](../book/status.md) names them, and the command for each."
+    (stage / RUN).write_text(f"In this build {told}\n", encoding="utf-8")

@@ -1,0 +1,23 @@
+"""The command `nsh verify`: a random share of the packaged answers, made again on this machine."""
+
+from contextlib import chdir
+from typing import Annotated
+
+import typer
+
+
+def verify(
+    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the answers to make again.")] = 0.1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the choice.")] = 0,
+) -> None:
+    """Make a random share of the packaged answers again with an empty store, and say how many agree."""
+    from nsh.build import checkout
+    from nsh.declared import pages
+    from nsh.params import for_page, load_file
+    from nsh.study import Study
+    from nsh.verify import verify as verify_answers
+
+    values = load_file(checkout() / "params" / "workshop.yaml")
+    studies = [Study(slug, for_page(page, values)) for slug, page in pages().items() if "models" in page.parameters]
+    with chdir(checkout()):  # the pages' own paths are the checkout's
+        typer.echo(verify_answers(studies, share, seed))
