@@ -45,7 +45,7 @@ def test_a_folder_with_answers_under_b1_only_takes_the_others_from_the_counts(mo
     monkeypatch.setattr(recomputed, "dss", no_encoder)
     fabricate_released(tmp_path)
     own = recompute(tmp_path, resamples=20)["released"]
-    assert own["facts_table3_b1"].at["Llama-3.1-8B-Instruct", "omr_clinical"] == 3 / 12
+    assert own["facts_table3_b1"].at["Llama-3.1-8B-Instruct", "omr_clinical"] == 9 / 12
     assert own["facts_table6_b3"].at["Llama-3.1-8B-Instruct", "omr_clinical"] == pytest.approx(0.723)
 
 
