@@ -11,7 +11,7 @@ from nsh.models import known
 from nsh.provenance import commit, versions
 from nsh.pull import released_dir
 
-RUN, PAGES = "_missing.md", "_pages.md"
+MISSING, PAGES = "_missing.md", "_pages.md"
 SOURCES = {"patterns": "packaged counts", "released": "released files", "run": "a run of the papers' models"}
 
 
@@ -63,7 +63,8 @@ def write_status(folder: Path) -> None:
     stage = folder / "_build" / "stage" / "book"
     (stage / PAGES).write_text(f"{made}\n\n{table}\n", encoding="utf-8")
     told = (
-        f"{len(rows) - missing} of its {len(rows)} computed pages hold their numbers on real models; the real run of "
+        f"In this build {len(rows) - missing} of its {len(rows)} computed pages hold their numbers on real models; the "
+        f"real run of {missing} is missing. [Status of this build](../book/status.md) names them, and the command for "
+        "each.\n"
     )
-    told += f"{missing} is missing. [Status of this build](../book/status.md) names them, and the command for each."
-    (stage / RUN).write_text(f"In this build {told}\n", encoding="utf-8")
+    (stage / MISSING).write_text(told, encoding="utf-8")

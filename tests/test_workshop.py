@@ -201,7 +201,8 @@ def test_the_lesson_cases_keep_the_facts_of_the_samples():
 def test_the_defaults_of_the_lessons_are_valid_parameters():
     for slug in LESSONS:
         for name in pages()[slug].parameters:
-            check_parameter(name, pages()[slug].default(name), slug)
+            default = pages()[slug].default(name)
+            assert type(check_parameter(name, default, slug)) is type(default)
 
 
 def test_the_lessons_open_on_their_own_files():

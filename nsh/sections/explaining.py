@@ -90,17 +90,21 @@ def lowered(before: pd.Series, after: pd.Series) -> tuple[int, int]:
     return int((gaps["after"] < gaps["before"])[both].sum()), int(both.sum())
 
 
-def beside_printed(ids: Sequence[str], computed: Mapping[str, pd.Series], caption: str) -> Block:
+def beside_printed(
+    ids: Sequence[str], computed: Mapping[str, Mapping[str, float | str | None]], caption: str, printed: str = "printed"
+) -> Block:
     """Numbers in the running text of `voices` beside ours, with the decimals of the printed ones.
 
     Parameters
     ----------
     ids : sequence of str
         Ids in ``published("voices_text")``, in the order of the rows.
-    computed : mapping of str to Series
-        Heading of a column to numbers by id, in the unit that is printed.
+    computed : mapping of str to mapping
+        Heading of a column to numbers by id, in the unit that is printed, or to texts such as "3 of 11".
     caption : str
         Plain text.
+    printed : str
+        Heading of the printed numbers.
 
     Examples
     --------
@@ -109,11 +113,10 @@ def beside_printed(ids: Sequence[str], computed: Mapping[str, pd.Series], captio
     ['gap,', 'twelve', 'models', '0.096', '−0.031']
     """
     texts = published("voices_text").set_index("id").loc[list(ids)]
-    rows = texts[["label", "printed"]].rename(columns={"label": "quantity"})
-    rows["printed"] = rows["printed"].str.replace("-", "−")
+    rows = pd.DataFrame({"quantity": texts["label"], printed: texts["printed"].str.replace("-", "−")})
     for head, numbers in computed.items():
         values = zip(ids, texts["printed"], strict=True)
-        cells = [format_cell(numbers.get(name), f"z.{decimals(printed)}f") for name, printed in values]
+        cells = [format_cell(numbers.get(name), f"z.{decimals(text)}f") for name, text in values]
         rows[head] = [cell.replace("-", "−") for cell in cells]
     return table(rows.reset_index(drop=True), caption, numeric=rows.columns[1:])
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from nsh.accuracies import OVERALL, accuracy
 from nsh.gaps import anchoring
 from nsh.patterns import from_patterns
+from nsh.sections.methods import answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +27,6 @@ def instruction_effect(before: str = "B1", after: str = "B3") -> InstructionEffe
     >>> effect.n, round(effect.before, 4), round(effect.after, 4)
     (6, 0.0935, 0.0815)
     """
-    records = from_patterns([before, after])
-    scores = accuracy(records).pivot(index="model", columns=["voice", "condition"], values="accuracy")[OVERALL]
-    answering = scores.index[(scores > 0).all(axis=1)]
-    gaps = anchoring(records[records["model"].isin(answering)], resamples=0, permutations=0)
+    gaps = anchoring(answering(from_patterns([before, after])), resamples=0, permutations=0)
     means = gaps.groupby("condition")["gap"].mean()
-    return InstructionEffect(len(answering), float(means[before]), float(means[after]))
+    return InstructionEffect(gaps["model"].nunique(), float(means[before]), float(means[after]))

@@ -7,7 +7,8 @@ import pandas as pd
 
 from nsh.operations import operations
 from nsh.parts import interval
-from nsh.printed import decimals, published
+from nsh.printed import published
+from nsh.sections.explaining import beside_printed
 from nsh.sections.facts import logged_tools
 from nsh.sections.method_numbers import tool_effect
 from nsh.sections.methods import FORMATS, PRINTED
@@ -94,13 +95,9 @@ def numbers_table(ours: Mapping[str, float | str | None], where: str, what: str)
     >>> print(numbers_table({"tools_fire_pct": 40.0}, r"7\\.4", "Section 7.4").text.splitlines()[-2].split()[-2:])
     ['47%', '40']
     """
-    printed = published("voices_text").set_index("id")
-    rows = printed.loc[printed["where"].str.contains(where), ["label", "printed"]]
-    values = [(ours.get(name), f"z.{decimals(text)}f") for name, text in rows["printed"].items()]
-    rows["this run"] = [value if isinstance(value, str) else format_cell(value, spec) for value, spec in values]
-    rows = rows.replace("^-", "−", regex=True)
-    rows = rows.rename(columns={"label": "quantity", "printed": "printed, the paper's models"})
-    return table(rows.reset_index(drop=True), what, numeric=rows.columns[1:])
+    texts = published("voices_text")
+    ids = texts.loc[texts["where"].str.contains(where), "id"]
+    return beside_printed(ids, {"this run": ours}, what, "printed, the paper's models")
 
 
 def change_table(rows: pd.DataFrame, reference: str, what: str) -> Block:
