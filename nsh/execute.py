@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nsh.errors import CellError, KernelDied, ParameterError
+from nsh.provenance import versions
 
 PACKAGE = Path(__file__).parent
 FOLDED = {"injected-parameters": "parameters of this run", "parameters": "default parameters"}
@@ -57,7 +58,13 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) 
     check_source(source, values)
     started = time.monotonic()
     sockets = tempfile.mkdtemp(prefix="nsh-")  # no ports, and no two kernels share an address
-    local = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
+    quiet = ["--log-level=CRITICAL"]  # a kernel that is told to stop calls that an error
+    local = Config(
+        {
+            "KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"},
+            "NotebookClient": {"extra_arguments": quiet},
+        }
+    )
     try:
         papermill.execute_notebook(
             source, scratch, dict(values), kernel_name="python3", cwd=folder, progress_bar=False, config=local
@@ -73,9 +80,9 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) 
         shutil.rmtree(sockets, ignore_errors=True)
     seconds = round(time.monotonic() - started, 1)
     notebook = nbformat.read(scratch, 4)
-    modules = used_modules(notebook)
-    made_from = fingerprint(folder, slug, values, data_hash, modules)
-    notebook.metadata["nsh"] = {"fingerprint": made_from, "modules": modules, "seconds": seconds}
+    told = provenance_of(notebook)
+    made_from = fingerprint(folder, slug, values, data_hash, told["modules"])
+    notebook.metadata["nsh"] = {**told, "fingerprint": made_from, "seconds": seconds}
     return promote(notebook, slug, folder), seconds
 
 
@@ -84,8 +91,9 @@ def staged_page(folder: Path, slug: str) -> Path:
     return folder / "_build" / "stage" / "notebooks" / f"{slug}.ipynb"
 
 
-def used_modules(notebook: Any) -> list[str]:
-    """The modules of this package that an executed page used, as its provenance cell says.
+def provenance_of(notebook: Any) -> dict[str, Any]:
+    """What the provenance cell of an executed page hands on: the modules of this package that the page used, and
+    whether its numbers on real models are computed.
 
     Raises
     ------
@@ -93,18 +101,18 @@ def used_modules(notebook: Any) -> list[str]:
         If the page has no provenance.
     """
     outputs = (output for cell in notebook.cells for output in cell.get("outputs", []))
-    found = [output.metadata["nsh"]["modules"] for output in outputs if "nsh" in output.get("metadata", {})]
+    found = [output.metadata["nsh"] for output in outputs if "nsh" in output.get("metadata", {})]
     if not found:
         raise CellError("a page has no provenance at its foot: its last cell must be `nsh.Provenance(study)`")
-    return list(found[-1])
+    return dict(found[-1])
 
 
 def fingerprint(folder: Path, slug: str, values: Mapping[str, Any], data_hash: str, modules: Iterable[str]) -> str:
-    """SHA-256 of all that a page is made from: notebook, parameters, cases, answers, code and packaged data."""
+    """SHA-256 of all that a page is made from: notebook, parameters, cases, answers, code, packaged data, versions."""
     sources = [PACKAGE.joinpath(*name.split(".")[1:]) for name in modules]
     files = [path / "__init__.py" if path.is_dir() else path.with_suffix(".py") for path in sources]
     files += sorted(path for path in (PACKAGE / "data").rglob("*") if path.is_file())
-    digest = hashlib.sha256(json.dumps([values, data_hash], sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps([values, data_hash, versions()], sort_keys=True).encode())
     for file in [folder / "notebooks" / f"{slug}.ipynb", *files]:
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()

@@ -12,10 +12,9 @@ from nsh.answers import parse_letter
 from nsh.errors import NshError
 from nsh.study import Study
 from nsh.tables import NO_MATH, Block, callout
-from nsh.transcripts import shown
+from nsh.transcripts import NO_MODEL, hidden, written_out
 
 TRANSCRIPTS = 18  # most states of a widget, so that a page stays small
-NO_MODEL = "No model was run: models = []."
 LIVE = (
     "With a kernel, here is a box where the first prompt of this run can be edited and sent to its model. For that, "
     "run `nsh live`, open the address that it prints, come back to this page and run its cells; or open the notebook "
@@ -34,10 +33,11 @@ def explore(study: Study) -> Widget | Block:
     Returns
     -------
     Widget or Block
-        A dropdown for each of the three of which there is more than one; a remark where no model was run.
+        A dropdown for each of the three of which there is more than one; a remark where no model was run or texts may
+        not be shown.
     """
-    if not study.models:
-        return callout(NO_MODEL)
+    if instead := _nothing(study):
+        return instead
     found = {(one.job.case.id, one.job.name, one.job.voice): one for one in study.outcomes(study.models[0])}
     _, conditions, voices = (list(dict.fromkeys(names)) for names in zip(*found, strict=True))
     voices = voices[:TRANSCRIPTS]
@@ -46,10 +46,15 @@ def explore(study: Study) -> Widget | Block:
     cases = complete[: TRANSCRIPTS // (len(voices) * len(conditions))]
     choices = {"Case": cases, "Condition": conditions, "Voice": voices}
     controls = {name: Dropdown(options=options, description=name) for name, options in choices.items()}
-    stack = _nested([*controls.values()], {key: shown(outcome).html for key, outcome in found.items()})
+    stack = _nested([*controls.values()], {key: written_out(outcome).html for key, outcome in found.items()})
     told = f"{study.models[0].name}: {len(cases)} of {len(study.cases)} cases, {', '.join(conditions)}."
     usable = [control for control in controls.values() if len(control.options) > 1]
     return VBox([HTML(f"<p>{escape(told)}</p>"), row_of(usable), stack])
+
+
+def _nothing(study: Study) -> Block | None:
+    """The remark that stands in the place of a widget, if one must."""
+    return hidden(study) if study.models else callout(NO_MODEL)
 
 
 def _nested(controls: Sequence[Dropdown], states: Mapping[tuple[str, ...], str], path: tuple[str, ...] = ()) -> Widget:
@@ -83,10 +88,10 @@ def try_prompt(study: Study) -> Widget | Block:
     -------
     Widget or Block
         A text box, a button and the reply where somebody is at the kernel; on a page filled by a program, which could
-        only show a dead button, how to have them.
+        only show a dead button, how to have them; a remark as of `explore`.
     """
-    if not study.models:
-        return callout(NO_MODEL)
+    if instead := _nothing(study):
+        return instead
     if not _attended():
         return callout(LIVE, code=True)
     model, job = study.models[0], study.jobs[0]

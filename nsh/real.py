@@ -1,11 +1,16 @@
 """The answers of the papers' models: as released, or as counts where the released files are not on this machine."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from nsh.declared import Page
 from nsh.errors import DataError, MissingDataError
+from nsh.models import known
 from nsh.patterns import from_patterns
+from nsh.pull import released_dir
 from nsh.released import MODELS, load_released, result_file
 
 
@@ -47,3 +52,32 @@ def real_b1(setting: str, folder: Path | None) -> pd.DataFrame:
         counts = ", ".join(f"{model} {len(cases)}" for model, cases in questions.items())
         raise DataError(f"the B1 files in {folder} do not answer the same questions: {counts}")
     return records
+
+
+def real_run(page: Page, values: Mapping[str, Any]) -> bool:
+    """Whether a page's numbers on real models are computed in this build.
+
+    Parameters
+    ----------
+    page : Page
+        What they are computed from is its `real`.
+    values : mapping
+        The page's parameters.
+
+    Raises
+    ------
+    MissingDataError
+        If the released files are asked for and not on this machine.
+
+    Examples
+    --------
+    >>> from nsh.declared import find_page
+    >>> real_run(find_page("voices-05-anchoring"), {}), real_run(find_page("voices-08-costs"), {"source": "samples"})
+    (True, False)
+    """
+    if page.real == "patterns":
+        return True
+    if page.real == "released":
+        return released_dir(values.get("released", "off")) is not None
+    papers = {name for name, model in known().items() if model.papers}
+    return values.get("source") not in (None, "samples") and bool(papers & {*values.get("models", [])})

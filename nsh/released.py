@@ -115,14 +115,25 @@ def released_status(directory: str | Path) -> pd.DataFrame:
     directory = Path(directory)
     listed = {file.path: file for file in listed_files()}
     rows = [{"file": path, "bytes": file.bytes, "state": _state(directory, file)} for path, file in listed.items()]
-    top_folders = sorted({path.partition("/")[0] for path in listed})
-    here = [path for top in top_folders for path in sorted((directory / top).rglob("*")) if path.is_file()]
-    extra = [name for path in here if (name := path.relative_to(directory).as_posix()) not in listed]
+    here = [path.relative_to(directory).as_posix() for path in released_files(directory)]
+    extra = [name for name in here if name not in listed]
     rows += [{"file": name, "bytes": None, "state": "not listed"} for name in extra]
     wanted = [result_file(condition, key) for condition in CONDITIONS for key in MODELS]
     absent = [name for name in wanted if name not in listed and name not in extra]
     rows += [{"file": name, "bytes": None, "state": "not offered"} for name in absent]
     return pd.DataFrame(rows).astype({"bytes": "Int64"})
+
+
+def released_files(directory: Path | None) -> list[Path]:
+    """All files of a folder in the layout of the public repository, those that are not fetched included.
+
+    Examples
+    --------
+    >>> released_files(None)
+    []
+    """
+    top_folders = sorted({file.path.partition("/")[0] for file in listed_files()}) if directory else []
+    return [path for top in top_folders for path in sorted((directory / top).rglob("*")) if path.is_file()]
 
 
 def _state(directory: Path, file: ReleasedFile) -> str:

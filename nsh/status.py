@@ -1,42 +1,14 @@
 """The state of this build: every page with its parameters, its duration and whether its real run is in it."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from nsh.declared import Page, pages
+from nsh.declared import pages
 from nsh.execute import staged_page
-from nsh.models import known
 from nsh.provenance import commit, versions
-from nsh.pull import released_dir
 
 MISSING, PAGES = "_missing.md", "_pages.md"
 SOURCES = {"patterns": "packaged counts", "released": "released files", "run": "a run of the papers' models"}
-
-
-def real_run(page: Page, values: Mapping[str, Any]) -> bool:
-    """Whether a page's numbers on real models are computed in this build.
-
-    Parameters
-    ----------
-    page : Page
-        What they are computed from is its `real`.
-    values : mapping
-        The page's parameters.
-
-    Examples
-    --------
-    >>> from nsh.declared import find_page
-    >>> real_run(find_page("voices-05-anchoring"), {}), real_run(find_page("voices-08-costs"), {"source": "samples"})
-    (True, False)
-    """
-    if page.real == "patterns":
-        return True
-    if page.real == "released":
-        return released_dir(values.get("released", "off")) is not None
-    papers = {name for name, model in known().items() if model.papers}
-    return values.get("source") not in (None, "samples") and bool(papers & {*values.get("models", [])})
 
 
 def write_status(folder: Path) -> None:
@@ -49,7 +21,7 @@ def write_status(folder: Path) -> None:
     for slug, page in pages().items():
         notebook = json.loads(staged_page(folder, slug).read_text(encoding="utf-8"))["metadata"]
         values = notebook["papermill"]["parameters"]
-        here = real_run(page, values)
+        here = notebook["nsh"]["real"]
         missing += not here
         spent += notebook["nsh"]["seconds"]
         own = {name: value for name, value in values.items() if value != page.default(name)}

@@ -16,10 +16,10 @@ from nsh.errors import ParameterError
 from nsh.jobs import Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
 from nsh.place import medqa_test, packaged_generations, store_folder
-from nsh.pull import listed_files
+from nsh.pull import released_dir
 from nsh.real import real_b1
 from nsh.records import from_outcomes, records_frame
-from nsh.released import released_dir
+from nsh.released import released_files
 from nsh.runner import Outcome, Tally, run
 from nsh.store import Store
 
@@ -184,9 +184,9 @@ class Study:
     def data_hash(self) -> str:
         """SHA-256 of all that the page computes on and the package does not hold: cases, answers, released files."""
         digest = hashlib.sha256(case_hash(self.cases).encode())
-        if self.values.get("released") and self.released:
-            for path in [*(self.released / file.path for file in listed_files()), medqa_test()]:
-                digest.update(path.read_bytes() if path and path.is_file() else b"")
+        if "released" in self.values:
+            for path in [*released_files(self.released), medqa_test()]:
+                digest.update(path.read_bytes() if path else b"none")
         if self.runs_models:
             for name in self.conditions:
                 path = Path(name.rpartition(":")[0] or ".")  # of a condition of one's own: its code, and prompts by it

@@ -13,9 +13,11 @@ from nsh.errors import DataError, ParameterError
 from nsh.prompts import template
 from nsh.runner import Outcome
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block
+from nsh.tables import NO_MATH, Block, callout
 from nsh.voices import styles_of
 
+TEXT_FILES = (".jsonl", ".csv", ".parquet")
+NO_MODEL = "No model was run: models = []."
 ENDS = {"stop": "by the model", "length": "by the budget", "answer": "once its letter was settled"}
 
 
@@ -48,16 +50,27 @@ def transcript(outcome: Outcome) -> list[Step]:
     return made
 
 
-def chosen(study: Study) -> Outcome:
-    """The outcome that a page shows: its first model, its first case, the voice that it names.
+def hidden(study: Study) -> Block | None:
+    """What stands in the place of the cases' texts, and of what models made of them, where they may not be shown: the
+    samples are ours and a file is the reader's own, but of the released cases and of a data set on the hub a page
+    holds ids, letters and numbers only."""
+    source = str(study.values["source"])
+    if source == "samples" or (source.endswith(TEXT_FILES) and not source.startswith("hf:")):
+        return None
+    return callout(f"The texts of “{source}” are not shown here: ids, letters and numbers only.")
+
+
+def chosen(study: Study) -> Outcome | None:
+    """The outcome that a page shows: its first model, its first case, the voice that it names; None if it runs no
+    model.
 
     Raises
     ------
     ParameterError
-        If the page runs no model, or the case is not told in that voice.
+        If the case is not told in that voice.
     """
     if not study.models:
-        raise ParameterError("models = []: this page shows the calls of a run, and needs one model")
+        return None
     voice = study.values["voice"] or study.reference
     for outcome in study.outcomes(study.models[0]):
         if outcome.job.voice == voice:
@@ -65,7 +78,14 @@ def chosen(study: Study) -> Outcome:
     raise ParameterError(f"voice = {voice!r}: the case is told in {', '.join(study.cases[0].narratives)}")
 
 
-def shown(outcome: Outcome) -> Block:
+def shown(study: Study, outcome: Outcome | None) -> Block:
+    """The transcript of one of a study's outcomes, where its texts may be shown and there is one."""
+    if outcome is None:
+        return callout(NO_MODEL)
+    return hidden(study) or written_out(outcome)
+
+
+def written_out(outcome: Outcome) -> Block:
     """A transcript to read: each call with its prompt's source, its turns as they were sent, and the reply as it came.
 
     Nothing is left out or shortened; text that a model or a file brought is shown literally.

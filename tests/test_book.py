@@ -87,6 +87,24 @@ def test_no_page_names_a_network_script_a_repository_or_a_launch_service(root: P
 
 
 @pytest.mark.slow
+def test_with_a_repository_the_notebook_pages_launch_their_own_notebook(root: Path, tmp_path: Path):
+    checkout = tmp_path / "checkout"
+    shutil.copytree(root, checkout)
+    config = yaml.safe_load((checkout / "_config.yml").read_text(encoding="utf-8"))
+    config["repository"] = {"url": "https://github.com/someone/papers", "branch": "main"}
+    config["launch_buttons"] = {
+        "binderhub_url": "https://mybinder.org",
+        "colab_url": "https://colab.research.google.com",
+    }
+    (checkout / "_config.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    html = book.build_html(checkout, ["01-one"]).parent
+    page = (html / "notebooks/01-one.html").read_text(encoding="utf-8")
+    assert 'href="https://mybinder.org/v2/gh/someone/papers/main?urlpath=lab/tree/notebooks/01-one.ipynb"' in page
+    assert 'href="https://colab.research.google.com/github/someone/papers/blob/main/notebooks/01-one.ipynb"' in page
+    assert "mybinder" not in (html / "book/intro.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_mathematics_is_on_every_page_from_the_disk(root: Path):
     assert "_static/vendor/mathjax/tex-mml-chtml.js" in (root / "_build/html/book/intro.html").read_text()
 

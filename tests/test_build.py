@@ -98,7 +98,7 @@ def test_a_page_missing_from_the_stage_runs_again(folder):
 
 def test_a_page_without_provenance_is_refused():
     with pytest.raises(CellError, match="no provenance"):
-        execute.used_modules(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]))
+        execute.provenance_of(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")]))
 
 
 def test_pages_that_were_never_run_leave_the_html_alone(folder):

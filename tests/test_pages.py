@@ -6,8 +6,9 @@ The book is the one in `_build/html`; another can be named by NSH_BOOK.
 import os
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
 import pytest
@@ -32,6 +33,15 @@ BOXES = """tables => tables.map((table) => {
   const reached = (box) => box.scrollWidth <= box.clientWidth || box.getAttribute('tabindex') === '0';
   return [boxes.length, boxes.every(reached)];
 })"""
+CONTROLS = "a[href], button, input, select, textarea, summary, [role=slider], .nsh-scroll[tabindex]"
+# marks the controls that are seen, until they get the focus; puts it on the first; how many there are
+WAIT_FOR_FOCUS = """controls => {
+  const seen = controls.filter((control) => control.checkVisibility({visibilityProperty: true}) && !control.disabled);
+  seen.forEach((control) => control.addEventListener('focus', () => delete control.dataset.waiting));
+  seen.forEach((control) => { control.dataset.waiting = ''; });
+  if (seen.length) seen[0].focus();
+  return seen.length;
+}"""
 # the text of the page without code, which may well say None or nan
 PROSE = """() => {
   const text = document.querySelector('main').cloneNode(true);
@@ -98,10 +108,27 @@ def test_every_widget_is_shown(drawn: Visit):
     assert drawn.page.locator(".widget-subarea > .jupyter-widgets").count() == views
 
 
+@cache
+def places(file: Path) -> set[str]:
+    """The names within a file that a link can lead to."""
+    html = file.read_text(encoding="utf-8") if file.suffix == ".html" else ""
+    return {"", *re.findall(r'\bid="([^"]+)"', html)}
+
+
 def test_links_between_pages_lead_somewhere(drawn: Visit):
     links = drawn.page.locator("a[href]").evaluate_all("links => links.map((link) => link.href)")
-    local = {url2pathname(urlsplit(link).path) for link in links if link.startswith("file:")}
-    assert [path for path in sorted(local) if not Path(path).is_file()] == []
+    parts = [urlsplit(link) for link in links if link.startswith("file:")]
+    local = {(Path(url2pathname(link.path)), unquote(link.fragment)) for link in parts}
+    assert [link for link in sorted(local) if not link[0].is_file() or link[1] not in places(link[0])] == []
+
+
+def test_the_keyboard_reaches_every_control(drawn: Visit):
+    controls = drawn.page.locator(f"article :is({CONTROLS})").evaluate_all(WAIT_FOR_FOCUS)
+    for _ in range(controls + 50):  # what can be focused without being a control comes between
+        drawn.page.keyboard.press("Tab")
+    assert (
+        drawn.page.locator("[data-waiting]").evaluate_all("all => all.map((one) => one.outerHTML.slice(0, 99))") == []
+    )
 
 
 def test_wide_tables_scroll_in_a_box_that_the_keyboard_reaches(drawn: Visit):

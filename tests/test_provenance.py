@@ -20,11 +20,13 @@ def test_the_foot_names_parameters_data_versions_commit_and_date(tmp_path, monke
     assert len(foot.rows["Date"]) == len("2026-01-01 00:00 UTC")
     data, metadata = foot._repr_mimebundle_()
     assert "<details" in data["text/html"] and "voices-05-anchoring" in data["text/plain"]
+    assert metadata["nsh"]["real"] is True
     assert "nsh.gaps" in metadata["nsh"]["modules"] or "nsh.study" in metadata["nsh"]["modules"]
 
 
 def test_parameters_are_shown_literally(tmp_path, monkeypatch):
     study = open_page("voices-03-benchmark", n_cases=1)
-    study.slug = "<script>1</script>"
+    _ = study.cases
+    study.values["source"] = "<script>1</script>"
     html = Provenance(study)._repr_mimebundle_()[0]["text/html"]
     assert "<script>" not in html

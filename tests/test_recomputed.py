@@ -40,7 +40,7 @@ def test_a_folder_without_result_files_is_as_none(tmp_path):
 
 def test_a_folder_with_answers_under_b1_only_takes_the_others_from_the_counts(monkeypatch, tmp_path):
     """Twelve fabricated questions under B1: their accuracies; B3 from the counts, as facts Table 6 prints it."""
-    from test_one_letter import fabricate_released
+    from copied_book import fabricate_released
 
     monkeypatch.setattr(recomputed, "dss", no_encoder)
     fabricate_released(tmp_path)
@@ -50,7 +50,7 @@ def test_a_folder_with_answers_under_b1_only_takes_the_others_from_the_counts(mo
 
 
 def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
-    from test_one_letter import fabricate_released
+    from copied_book import fabricate_released
 
     monkeypatch.setattr(recomputed, "dss", no_encoder)
     fabricate_released(tmp_path)
@@ -61,7 +61,7 @@ def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
 
 def test_answers_that_are_not_all_are_said(monkeypatch, tmp_path):
     """An empty folder; seven models with 12 questions; six models, of which one has 999 of 1,000."""
-    from test_one_letter import fabricate_released
+    from copied_book import fabricate_released
 
     monkeypatch.setattr(recomputed, "dss", no_encoder)
     counted = [f"{condition}: the packaged pattern counts, no answers." for condition in ("B1", "B2", "B3")]

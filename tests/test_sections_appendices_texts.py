@@ -18,7 +18,6 @@ from nsh.sections.appendix_texts import (
     filled_shown,
     marked_values,
     prompt_words,
-    shows_text,
     voices_shown,
     words,
 )
@@ -27,19 +26,6 @@ from nsh.sections.appendix_texts import (
 @pytest.fixture
 def study():
     return open_page("voices-i-prompts")
-
-
-def hidden(study, source):
-    """The study of a source whose texts are not ours."""
-    study.values["source"] = source
-    return study
-
-
-@pytest.mark.parametrize("source", ["released", "hf:someone/data.csv", "folder/of/released"])
-def test_only_samples_and_the_reader_s_own_files_are_shown(study, source):
-    assert shows_text(study)
-    assert shows_text(hidden(study, "own.jsonl"))
-    assert not shows_text(hidden(study, source))
 
 
 def test_ages_and_values_are_marked_and_everything_is_escaped():
@@ -68,7 +54,7 @@ def test_the_voices_stand_side_by_side_the_unmarked_one_first(study):
 
 def test_released_narratives_are_never_shown(study):
     case = study.cases[0]
-    hidden(study, "released")
+    study.values["source"] = "released"
     for shown in (voices_shown(study), filled_shown(filled(study, "clinical"))):
         assert all(text not in shown.html and text not in shown.text for text in case.narratives.values())
         assert case.question not in shown.html and case.options["A"] not in shown.html

@@ -15,6 +15,7 @@ from nsh.printed import published
 from nsh.ratings import facts_ratings
 from nsh.records import records_frame
 from nsh.sections import facts_dataset, facts_walk, stability, versions
+from nsh.transcripts import chosen, hidden
 
 OPTIONS = {"A": "Azithromycin", "B": "Vancomycin", "C": "Aspirin", "D": "Warfarin"}
 PNEUMONIA = Extraction(
@@ -34,7 +35,6 @@ def walk():
 
 def test_a_page_without_models_walks_through_nothing():
     study = open_page("facts-03-architecture", models=[])
-    assert facts_walk.walked(study) is None
     assert facts_walk.extracted(None).status == "none"
     assert facts_walk.step_words(study).empty
 
@@ -49,7 +49,7 @@ def test_the_walk_counts_the_words_of_each_step(walk):
 
 def test_a_condition_without_extraction_is_walked_too():
     study = open_page("facts-03-architecture", models=["scripted"], condition="rewrite")
-    assert facts_walk.extracted(facts_walk.walked(study)).facts is None
+    assert facts_walk.extracted(chosen(study)).facts is None
     assert list(facts_walk.step_words(study).index) == ["the account", "rewrite", "answer_from"]
 
 
@@ -60,12 +60,12 @@ def test_stated_fields_are_shown_and_the_others_left_out():
     assert not {"sex", "allergies", "vitals: hr", "question type"} & set(stated)
 
 
-def test_what_had_the_wrong_type_is_named():
+def test_what_had_the_wrong_type_is_named(walk):
     read = read_extraction('{"age": "old", "sex": "female"}')
-    text = facts_walk.extraction_table(read, "x").text
+    text = facts_walk.extraction_table(walk, read, "x").text
     assert "set aside: wrong type" in text
     assert "female" in text
-    assert "nothing" in facts_walk.extraction_table(read_extraction("no json"), "x").text
+    assert "nothing" in facts_walk.extraction_table(walk, read_extraction("no json"), "x").text
 
 
 def test_scoring_and_caps_change_what_the_router_gives():
@@ -79,6 +79,15 @@ def test_scoring_and_caps_change_what_the_router_gives():
     shown = facts_walk.router_table(grid, "x").text
     assert shown.count("curb65") >= 4
     assert "Adverse effects" not in shown  # the first line of a drug's card
+
+
+def test_what_was_extracted_and_looked_up_is_hidden_with_the_texts(walk):
+    walk.values["source"] = "released"
+    read = read_extraction('{"age": 61, "sex": "female"}')
+    assert "female" not in facts_walk.extraction_table(walk, read, "x").text
+    grid = facts_walk.router_grid(PNEUMONIA, "Which treatment is best?", OPTIONS)
+    tools = facts_walk.router_table(grid, "x", hidden(walk)).text
+    assert tools.count("drug_kb") >= 4 and not [drug for drug in OPTIONS.values() if drug in tools]
 
 
 def test_a_setting_without_tools_says_so():

@@ -142,8 +142,10 @@ def test_tools_are_judged_where_they_were_called():
 def test_the_page_says_what_was_not_run():
     study = SimpleNamespace(models=[], values={"source": "samples"}, slug="voices-07-schema", released=None)
     assert "nsh run voices-07-schema -f params/paper.yaml" in str(method_tables.needs_gpu(study))
-    study.models, study.values = ["m"], {"source": "released"}
-    assert method_tables.needs_gpu(study) is None
+    study.values = {"source": "released", "models": ["SmolLM2-135M-Instruct"]}
+    assert "were not run" in str(method_tables.needs_gpu(study))
+    study.values = {"source": "released", "models": ["Qwen2.5-7B-Instruct"]}
+    assert "were run here" in str(method_tables.needs_gpu(study))
     assert "nsh data pull" in str(method_tables.logs_table(study))
 
 

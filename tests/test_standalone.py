@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from copied_book import fabricate_cases, fabricate_released
 from warm_pages import run_notebook, warm
 
 from nsh.declared import pages
@@ -20,23 +21,42 @@ from nsh.gate import check_executed
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = {"n_cases": 3, "resamples": 50, "models": ["scripted"]}
+SECRET = "xylography"  # a word that only the fabricated cases hold
 
 
-def small(slug: str) -> dict[str, Any]:
+def small(slug: str, **others: Any) -> dict[str, Any]:
     """The parameters of a short run, as far as the page takes them."""
-    return {name: value for name, value in SMALL.items() if name in pages()[slug].parameters}
+    return {name: value for name, value in {**SMALL, **others}.items() if name in pages()[slug].parameters}
+
+
+def run(slug: str, folder: Path, values: dict[str, Any], released: str = "") -> nbformat.NotebookNode:
+    """Run a page by itself, on a store of its own; the executed notebook."""
+    source, out = ROOT / "notebooks" / f"{slug}.ipynb", folder / "out.ipynb"
+    environment = {"NSH_STORE": str(folder / "store"), "NSH_ENGINE": "", "NSH_RELEASED_DIR": released}
+    process = warm().Process(target=run_notebook, args=(source, out, values, environment))
+    process.start()
+    process.join()
+    notebook = nbformat.read(out, 4)
+    check_executed(notebook, slug)
+    assert process.exitcode == 0
+    return notebook
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", pages())
 def test_a_page_generates_what_is_missing(tmp_path, slug):
-    source, out = ROOT / "notebooks" / f"{slug}.ipynb", tmp_path / "out.ipynb"
-    environment = {"NSH_STORE": str(tmp_path / "store"), "NSH_ENGINE": "", "NSH_RELEASED_DIR": ""}
-    process = warm().Process(target=run_notebook, args=(source, out, small(slug), environment))
-    process.start()
-    process.join()
-    check_executed(nbformat.read(out, 4), slug)
-    assert process.exitcode == 0
+    run(slug, tmp_path, small(slug))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("models", [[], ["scripted"]], ids=["no model", "scripted"])
+@pytest.mark.parametrize("slug", pages())
+def test_a_page_shows_no_text_of_the_released_cases(tmp_path, slug, models):
+    """Nor what a model made of it: the scripted one repeats what it is sent."""
+    fabricate_released(tmp_path)
+    fabricate_cases(tmp_path, SECRET)
+    page = run(slug, tmp_path, small(slug, source="released", models=models), str(tmp_path))
+    assert SECRET not in nbformat.writes(page)
 
 
 @pytest.mark.slow

@@ -5,30 +5,8 @@ import json
 import pytest
 
 from nsh import status
-from nsh.declared import find_page, pages
-from nsh.status import real_run, write_status
-
-SEVEN_B, PACKAGED = "Qwen2.5-7B-Instruct", "SmolLM2-135M-Instruct"
-
-
-@pytest.mark.parametrize(
-    ("slug", "values", "here"),
-    [
-        ("voices-05-anchoring", {"source": "samples"}, True),
-        ("voices-07-mitigation", {"source": "samples", "models": [PACKAGED]}, False),
-        ("voices-07-mitigation", {"source": "samples", "models": [SEVEN_B]}, False),
-        ("voices-07-mitigation", {"source": "released", "models": [PACKAGED]}, False),
-        ("voices-07-mitigation", {"source": "released", "models": [PACKAGED, SEVEN_B]}, True),
-        ("voices-06-explanations", {"released": "off"}, False),
-    ],
-)
-def test_what_counts_as_the_real_run(slug, values, here):
-    assert real_run(find_page(slug), values) is here
-
-
-def test_released_files_count_where_they_are(tmp_path):
-    (tmp_path / "results").mkdir()
-    assert real_run(find_page("voices-06-explanations"), {"released": str(tmp_path)})
+from nsh.declared import pages
+from nsh.status import write_status
 
 
 @pytest.fixture
@@ -40,7 +18,9 @@ def checkout(tmp_path, monkeypatch):
     (tmp_path / "_build/stage/notebooks").mkdir()
     for slug, page in chosen.items():
         values = {name: page.default(name) for name in page.parameters} | {"seed": 7, "source": "a|b.jsonl"}
-        notebook = {"metadata": {"papermill": {"parameters": values}, "nsh": {"seconds": 2.4}}}
+        notebook = {
+            "metadata": {"papermill": {"parameters": values}, "nsh": {"seconds": 2.4, "real": page.real == "patterns"}}
+        }
         (tmp_path / f"_build/stage/notebooks/{slug}.ipynb").write_text(json.dumps(notebook))
     return tmp_path
 

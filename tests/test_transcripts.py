@@ -9,7 +9,7 @@ from nsh.jobs import Settings, jobs
 from nsh.opening import open_page
 from nsh.runner import run
 from nsh.store import Store
-from nsh.transcripts import chosen, reply_lengths, shown, transcript
+from nsh.transcripts import chosen, hidden, reply_lengths, shown, transcript, written_out
 
 NASTY = "Hb <5 g/dL <b>x</b><script>1</script> $a$ α"
 
@@ -36,7 +36,7 @@ def test_a_transcript_holds_the_calls_that_were_made(tmp_path, condition):
 
 def test_every_text_is_shown_literally(tmp_path):
     outcome = outcomes_of(tmp_path, "extract_tools")[0]
-    block = shown(outcome)
+    block = written_out(outcome)
     assert "<script>" not in block.html and "&lt;script&gt;1&lt;/script&gt; $a$ α" in block.html
     assert "mathjax_ignore" in block.html
     for step in transcript(outcome):
@@ -46,7 +46,7 @@ def test_every_text_is_shown_literally(tmp_path):
 
 
 def test_departures_are_told(tmp_path):
-    block = shown(outcomes_of(tmp_path, "direct", max_new_tokens=20)[0])
+    block = written_out(outcomes_of(tmp_path, "direct", max_new_tokens=20)[0])
     assert "at most 20 new tokens" in block.text
 
 
@@ -72,5 +72,21 @@ def test_a_page_shows_the_voice_that_it_names(tmp_path, monkeypatch):
     assert chosen(open_page("voices-04-setup", **page, voice="cultural")).job.voice == "cultural"
     with pytest.raises(ParameterError, match="told in clinical, socioeconomic, cultural"):
         chosen(open_page("voices-04-setup", **page, voice="loud"))
-    with pytest.raises(ParameterError, match="needs one model"):
-        chosen(open_page("voices-04-setup", models=[]))
+
+
+def test_without_a_model_there_is_nothing_to_show():
+    study = open_page("voices-04-setup", models=[])
+    assert chosen(study) is None
+    assert "No model was run" in str(shown(study, None))
+
+
+@pytest.mark.parametrize("source", ["released", "hf:someone/data.csv", "folder/of/released"])
+def test_only_samples_and_the_reader_s_own_files_are_shown(tmp_path, monkeypatch, source):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path))
+    study = open_page("voices-04-setup", models=["scripted"], n_cases=1)
+    outcome = chosen(study)
+    for own in ("samples", "own.jsonl"):
+        study.values["source"] = own
+        assert hidden(study) is None and study.cases[0].question in str(shown(study, outcome))
+    study.values["source"] = source
+    assert str(shown(study, outcome)) == str(hidden(study)) and source in str(hidden(study))

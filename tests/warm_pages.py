@@ -26,6 +26,11 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from papermill.engines import Engine, papermill_engines
 
+# What a model may write, and HTML, mathematics, Markdown, tables and UTF-8 would take for their own.
+ODD = (
+    '\nHb <5 g/dL <b class="nsh-odd">x</b><script>odd = 1</script><img class="nsh-odd" src="x" onerror="odd = 1"> &lt; '
+    "$x^2$ \\(y\\) `code` **bold** |pipe|\n\u202etfel\u202c \u05d0\u05d1 \ud83c"
+)
 for library in ("matplotlib.pyplot", "myst_nb", "pandas", "pyarrow", "pydantic", "scipy.stats", "seaborn"):
     import_module(library)
 
@@ -84,10 +89,12 @@ def run_notebook(source: Path, out: Path, values: Mapping[str, Any], environment
 
 
 def main(values: str, *slugs: str) -> None:
-    """Bring pages onto the stage."""
-    from nsh import build
+    """Bring pages onto the stage; every canned reply ends in the odd text."""
+    from nsh import build, engines
     from nsh.declared import pages
 
+    canned = engines._hashed_letter
+    engines._hashed_letter = lambda call: canned(call) + ODD
     papermill_engines.register(None, Fork)
     build.multiprocessing = SimpleNamespace(get_context=lambda name: multiprocessing.get_context("fork"))
     build.build_pages(slugs or pages(), json.loads(values), say=print)

@@ -13,18 +13,11 @@ from nsh.recall import fact_recall
 from nsh.sections.workshop import boxed
 from nsh.study import Study
 from nsh.tables import NO_MATH, Block, callout, table
+from nsh.transcripts import hidden
 
 PRINTED = ("direct", "cot", "debias", "cot_debias", "rewrite", "answer_from", "extract")  # in the order of Appendix I
-FILES = (".jsonl", ".csv", ".parquet")
 FIELDS = {"narrative": "{narrative}", "heading": "CLINICAL VIGNETTE", "intermediate": "{rewrite}"}
 STAND_IN = Case("none", "{question sentence}", {letter: f"{{option {letter}}}" for letter in "ABCD"}, "A", {})
-HIDDEN = "The texts of “{}” are not shown here: ids, letters and numbers only."
-
-
-def shows_text(study: Study) -> bool:
-    """Whether the page may show the cases' texts: the samples are ours, and a file is the reader's own."""
-    source = str(study.values["source"])
-    return source == "samples" or (source.endswith(FILES) and not source.startswith("hf:"))
 
 
 def marked_values(text: str) -> str:
@@ -43,8 +36,8 @@ def marked_values(text: str) -> str:
 
 def voices_shown(study: Study) -> Block:
     """The first case in its voices side by side, the unmarked one first, with ages and values marked."""
-    if not shows_text(study):
-        return callout(HIDDEN.format(study.values["source"]))
+    if instead := hidden(study):
+        return instead
     told = study.cases[0].narratives
     voices = [study.reference, *(voice for voice in told if voice != study.reference)]
     caption = f"Case {study.cases[0].id}; marked: ages, numbers and measured values"
@@ -72,7 +65,7 @@ def facts_table(case: Case, caption: str) -> Block:
 def filled(study: Study, voice: str) -> dict[str, Call]:
     """The printed prompts by name, filled for the first case in a voice; with their fields in braces if no text may be
     shown. What a model would write in between stays "{rewrite}"."""
-    if not shows_text(study):
+    if hidden(study):
         return {name: ask(name, STAND_IN, **FIELDS) for name in PRINTED}
     case = study.cases[0]
     return {name: ask(name, case, **FIELDS | {"narrative": case.narratives[voice]}) for name in PRINTED}

@@ -12,10 +12,10 @@ from nsh.guard import strike, unsupported
 from nsh.measures import WORSE
 from nsh.printed import numbers
 from nsh.runner import Outcome
-from nsh.sections.appendix_texts import HIDDEN, shows_text
 from nsh.sections.method_figures import series_in_rows
 from nsh.study import Study
 from nsh.tables import Block, callout, table
+from nsh.transcripts import hidden
 
 KEY = ["model", "condition"]
 DSS = {"B1": "facts_table3_b1", "B3": "facts_table6_b3"}
@@ -136,8 +136,8 @@ def guard_example(study: Study) -> Block:
     found = [(narrative, outcome, outcome.completions[0].text) for _, narrative, outcome in _guarded(study)]
     if not found:
         return callout("No rewrite to show: no model was run under guarded_rewrite.")
-    if not shows_text(study):
-        return callout(HIDDEN.format(study.values["source"]))
+    if instead := hidden(study):
+        return instead
     narrative, outcome, rewrite = max(found, key=lambda one: len(unsupported(one[0], one[2])))
     rows = {"case and voice": f"{outcome.job.case.id}, {outcome.job.voice}", "narrative": narrative, "rewrite": rewrite}
     rows |= {"values not in the narrative": "; ".join(unsupported(narrative, rewrite)) or "none"}

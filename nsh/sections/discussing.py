@@ -12,10 +12,10 @@ from nsh.outcomes import case_outcomes
 from nsh.patterns import from_patterns
 from nsh.printed import number, published
 from nsh.retellings import per_case
-from nsh.sections.appendix_texts import shows_text
 from nsh.study import Study
 from nsh.tables import NO_MATH, Block
 from nsh.told import WORKED
+from nsh.transcripts import hidden
 
 EVERY = "every voice"
 
@@ -41,7 +41,7 @@ def told_case(study: Study) -> Block:
     Texts are shown of the packaged samples and of a reader's own file; of the papers' cases only ids and letters are.
     """
     case = flipping_case(study)
-    shown = shows_text(study)
+    shown = not hidden(study)
     answers = study.records[study.records["case"] == case.id].groupby("voice")
     options = [f"{letter}: {text}" if shown else letter for letter, text in case.options.items()]
     head = f"{case.id}{f'. {case.question}' if shown else ''} Options: {'; '.join(options)}. Right: {case.gold}."

@@ -1,6 +1,7 @@
 """Alternative explanations of the gap (`voices` §6) in the released models and in a run, beside what is printed."""
 
 from collections.abc import Mapping, Sequence
+from math import isnan
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -74,6 +75,19 @@ def left_out(numbers: pd.Series) -> Block:
     elif not numbers["n_test_split"]:
         said.append("The MedQA split: $NSH_MEDQA_TEST does not name the file of its test split.")
     return callout(" ".join(said), code=True)
+
+
+def zero_in(low: float, high: float) -> str:
+    """What an interval says of zero.
+
+    Examples
+    --------
+    >>> zero_in(-0.1, 0.2), zero_in(0.1, 0.2), zero_in(float("nan"), 0.2)
+    ('covers zero', 'excludes zero', 'is not known')
+    """
+    if isnan(low + high):
+        return "is not known"
+    return "covers zero" if low <= 0 <= high else "excludes zero"
 
 
 def lowered(before: pd.Series, after: pd.Series) -> tuple[int, int]:

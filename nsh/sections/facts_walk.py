@@ -10,15 +10,10 @@ from nsh.extraction import Extracted, Extraction, read_extraction
 from nsh.runner import Outcome
 from nsh.study import Study
 from nsh.tables import Block, table
-from nsh.transcripts import chosen, transcript
+from nsh.transcripts import hidden, transcript
 
 STEPS = {"extract": "Agent 1 writes", "reason": "Agent 2 writes", "fallback": "Agent 3 writes"}
 NARRATIVE, TOOLS = "the account", "the tools add"
-
-
-def walked(study: Study) -> Outcome | None:
-    """The outcome that the page walks through (`nsh.transcripts.chosen`); None where no model was run."""
-    return chosen(study) if study.models else None
 
 
 def extracted(outcome: Outcome | None) -> Extracted:
@@ -50,8 +45,10 @@ def stated(facts: Extraction | None) -> dict[str, str]:
     return found
 
 
-def extraction_table(read: Extracted, what: str) -> Block:
-    """The stated fields of an extraction, and those whose value had the wrong type."""
+def extraction_table(study: Study, read: Extracted, what: str) -> Block:
+    """The stated fields of an extraction and those whose value had the wrong type, where texts may be shown."""
+    if instead := hidden(study):
+        return instead
     rows = [*stated(read.facts).items(), *((name, "set aside: wrong type") for name in read.set_aside)]
     return table(pd.DataFrame(rows or [["nothing", read.status]], columns=["field", "as extracted"]), what)
 
@@ -64,15 +61,18 @@ def router_grid(
     return {setting: route(facts, question, options, *setting) for setting in grid}
 
 
-def router_table(grid: Mapping[tuple[str, str], Sequence[ToolResult]], what: str) -> Block:
-    """Every tool call of `router_grid`, a row each, with the first line of its result; a setting may have none."""
+def router_table(
+    grid: Mapping[tuple[str, str], Sequence[ToolResult]], what: str, instead: Block | None = None
+) -> Block:
+    """Every tool call of `router_grid`, a row each, with the first line of its result; a setting may have none. Given
+    what stands `instead` of texts (`nsh.transcripts.hidden`), the tools' names alone."""
     rows = []
     for (scoring, caps), results in grid.items():
         shown = [(result.tool, result.input, result.text.partition("\n")[0]) for result in results]
         shown = shown or [("no tool", "–", "–")]
         rows += [[scoring, caps, number, *cells] for number, cells in enumerate(shown, start=bool(results))]
-    columns = ["scoring", "caps", "call", "tool", "asked", "what Agent 2 is shown"]
-    return table(pd.DataFrame(rows, columns=columns), what, row_headers=2)
+    frame = pd.DataFrame(rows, columns=["scoring", "caps", "call", "tool", "asked", "what Agent 2 is shown"])
+    return table(frame[frame.columns[:4]] if instead else frame, what, row_headers=2)
 
 
 def settings_differ(grid: Mapping[tuple[str, str], Sequence[ToolResult]]) -> int:

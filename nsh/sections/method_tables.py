@@ -5,9 +5,11 @@ from typing import Any
 
 import pandas as pd
 
+from nsh.declared import find_page
 from nsh.operations import operations
 from nsh.parts import interval
 from nsh.printed import published
+from nsh.real import real_run
 from nsh.sections.explaining import beside_printed
 from nsh.sections.facts import logged_tools
 from nsh.sections.method_numbers import tool_effect
@@ -157,10 +159,10 @@ def logs_table(study: Study) -> Block:
     return table(rows[[*labels]], what, labels=labels, formats=formats)
 
 
-def needs_gpu(study: Study) -> Block | None:
-    """Say how the paper's models would fill the page; nothing where they did."""
-    if study.models and study.values["source"] == "released":
-        return None
+def needs_gpu(study: Study) -> Block:
+    """Say how the paper's models would fill the page, or that they did."""
+    if real_run(find_page(study.slug), study.values):
+        return callout("Models of the paper were run here on its cases: this page holds their answers.")
     command = f"`nsh run {study.slug} -f params/paper.yaml`"
     said = f"The paper's models were not run here. On a GPU host {command} fills this page with their answers."
     return callout(said, code=True)
