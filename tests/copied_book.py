@@ -70,10 +70,10 @@ def fabricate_released(folder: Path) -> None:
 
 
 def fabricate_cases(folder: Path, word: str) -> None:
-    """Three made-up questions with their retellings, in the layout of the released repository; every text holds a
+    """Twelve made-up questions with their retellings, in the layout of the released repository; every text holds a
     word."""
     questions, retellings = [], []
-    for number in range(3):
+    for number in range(12):
         told = f"A {40 + number}-year-old man with {word} has had a fever of 38.5°C for 3 days. What is the diagnosis?"
         options = {letter: f"{word} {letter}" for letter in "ABCD"}
         own = {"question": told, "options": options, "answer": options["A"], "answer_idx": "A", "meta_info": "step1"}

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from axe import findings
 from browser import SCHEMES, WIDTHS, launched, visit
 from made_cases import VOICES, make_cases
 from playwright.sync_api import Browser, Page
@@ -303,14 +304,6 @@ def test_marks_stand_where_the_voices_differ(tmp_path, browser):
 @pytest.mark.slow
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_fits_and_is_accessible(tmp_path, browser, width):
-    from test_accessibility import FOUND
-
-    from nsh import assets
-    from nsh.place import root
-
-    axe = root() / "_build" / "npm" / "node_modules" / "axe-core" / "axe.min.js"
-    if not axe.is_file():
-        assets.fetch(root())
     cases = make_cases(3)
     records = fabricated_run(2, 1, 3).assign(case=lambda rows: rows["case"].str[1:])
     file = write_records(records, tmp_path / "page.html", True, cases)
@@ -319,5 +312,4 @@ def test_the_page_fits_and_is_accessible(tmp_path, browser, width):
     for scheme in SCHEMES:
         with visit(browser, file, width, scheme) as seen:
             assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-            seen.page.add_script_tag(path=axe)
-            assert seen.page.evaluate(FOUND, None) == []
+            assert findings(seen.page) == []

@@ -13,6 +13,7 @@ from urllib.request import url2pathname
 
 import pytest
 import yaml
+from axe import findings
 from browser import SCHEMES, WIDTHS, Visit, html_pages, launched, visit
 from playwright.sync_api import Browser, Page
 
@@ -53,6 +54,13 @@ PROSE = """() => {
 def texts(page: Page, selector: str) -> list[str]:
     """The text of each matching element, trimmed."""
     return [text.strip() for text in page.locator(selector).all_text_contents()]
+
+
+def show(page: Page, width: int, scheme: str) -> None:
+    """Give a page another width and color scheme."""
+    page.set_viewport_size({"width": width, "height": WIDTHS[width]})
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
 
 
 @pytest.fixture(scope="module")
@@ -137,10 +145,23 @@ def test_wide_tables_scroll_in_a_box_that_the_keyboard_reaches(drawn: Visit):
     assert [box for box in boxes if box != [1, True]] == []
 
 
+def test_no_rule_of_accessibility_is_broken_in_light_or_dark(drawn: Visit):
+    assert findings(drawn.page) == []
+    show(drawn.page, 1280, "dark")
+    assert findings(drawn.page, "color-contrast") == []
+
+
+def test_the_rules_of_accessibility_find_what_is_wrong(tmp_path: Path, browser: Browser):
+    file = tmp_path / "bad.html"
+    file.write_text(
+        '<!DOCTYPE html><html lang="en"><title>t</title><main><img src="a.png"><a href="#"></a></main></html>'
+    )
+    with visit(browser, file) as seen:
+        assert [finding.split(":")[0] for finding in findings(seen.page)] == ["image-alt", "link-name"]
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_page_fits_the_window(drawn: Visit, width: int, scheme: str):
-    drawn.page.set_viewport_size({"width": width, "height": WIDTHS[width]})
-    drawn.page.emulate_media(color_scheme=scheme)
-    drawn.page.wait_for_function("scheme => document.documentElement.dataset.theme === scheme", arg=scheme)
+    show(drawn.page, width, scheme)
     assert drawn.page.evaluate("document.documentElement.scrollWidth") <= width

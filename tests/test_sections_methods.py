@@ -154,3 +154,15 @@ def test_kappa_is_the_mean_over_the_pairs_of_the_reference():
     rows = methods.method_rows(from_letters(letters), **QUIET)
     pairs = methods.kappa(from_letters(letters)).query("voice_a == 'clinical'")["kappa"]
     assert rows["kappa"].iloc[0] == pytest.approx(pairs.mean())
+
+
+def test_the_effect_of_the_instruction_follows_from_the_printed_tables():
+    """`facts` Tables 3 and 6 print OMR per voice for the models; BioMistral's B3 has no answer at all."""
+    gaps = {}
+    for name in ("facts_table3_b1", "facts_table6_b3"):
+        omr = published(name).set_index("model")[["omr_clinical", "omr_socioeconomic", "omr_cultural"]].astype(float)
+        omr = omr.drop(index="BioMistral-7B")
+        gaps[name] = (omr["omr_clinical"] - (omr["omr_socioeconomic"] + omr["omr_cultural"]) / 2).mean()
+    effect = methods.condition_means(methods.answering(from_patterns(["B1", "B3"])), "B1", resamples=0)
+    assert effect["n_models"].tolist() == [6, 6]
+    assert effect["gap"].tolist() == pytest.approx(list(gaps.values()), abs=1e-9)

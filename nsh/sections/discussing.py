@@ -5,13 +5,14 @@ from html import escape
 
 import pandas as pd
 
-from nsh.accuracies import OVERALL, accuracy
+from nsh.accuracies import accuracy
 from nsh.cases import Case
 from nsh.matrix import order_voices
 from nsh.outcomes import case_outcomes
 from nsh.patterns import from_patterns
 from nsh.printed import number, published
 from nsh.retellings import per_case
+from nsh.sections.methods import accuracy_levels, answering
 from nsh.study import Study
 from nsh.tables import NO_MATH, Block
 from nsh.told import WORKED
@@ -81,17 +82,10 @@ def more_errors(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFr
     >>> more_errors(from_patterns(["B1"])).round(1).tail(1)["more"].tolist()
     [22.8]
     """
-    rates = _levels(records, reference).droplevel("condition")
+    rates = accuracy_levels(records, reference)[["reference", "marked"]].droplevel("condition")
     rates = 100 * (1 - pd.concat([rates, rates.mean().to_frame("mean").T]))
     more = 100 * (rates["marked"] / rates["reference"].where(rates["reference"] > 0) - 1)
     return rates.assign(more=more).rename_axis("model").reset_index()
-
-
-def _levels(records: pd.DataFrame, reference: str) -> pd.DataFrame:
-    """Accuracy in the reference voice and mean accuracy of the marked voices, per model and condition."""
-    wide = accuracy(records).pivot(index=["model", "condition"], columns="voice", values="accuracy")
-    marked = wide.drop(columns=[reference, OVERALL]).mean(axis=1)
-    return pd.DataFrame({"reference": wide[reference], "marked": marked})
 
 
 def printed_levels() -> pd.DataFrame:
@@ -102,9 +96,7 @@ def printed_levels() -> pd.DataFrame:
 
 def mean_levels(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
     """The same from records: means over the models that have a right answer under every condition."""
-    levels = _levels(records, reference)
-    answering = levels.gt(0).any(axis=1).unstack().eq(True).all(axis=1)
-    return levels[levels.index.get_level_values("model").map(answering)].groupby("condition").mean()
+    return accuracy_levels(answering(records), reference).groupby("condition")[["reference", "marked"]].mean()
 
 
 def levelling(levels: pd.DataFrame) -> pd.DataFrame:

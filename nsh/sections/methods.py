@@ -78,6 +78,21 @@ def real_methods(study: Study) -> pd.DataFrame:
     return pd.concat([answers, counted[~pd.MultiIndex.from_frame(counted[KEY]).isin(known)]], ignore_index=True)
 
 
+def accuracy_levels(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
+    """Accuracy of every model and condition: `voice_<name>`, `reference`, `marked` (mean of the marked voices),
+    `overall` (all answers) and `gap`, proportions, indexed by model and condition.
+
+    Examples
+    --------
+    >>> accuracy_levels(from_patterns(["B1"])).at[("Llama-3.1-8B-Instruct", "B1"), "marked"].round(3)
+    np.float64(0.598)
+    """
+    wide = accuracy(records).pivot(index=KEY, columns="voice", values="accuracy").add_prefix("voice_")
+    overall, of_reference = wide.pop(f"voice_{OVERALL}"), wide[f"voice_{reference}"]
+    marked = wide.drop(columns=f"voice_{reference}").mean(axis=1)
+    return wide.assign(reference=of_reference, marked=marked, overall=overall, gap=of_reference - marked)
+
+
 def method_rows(
     records: pd.DataFrame, baseline: str = "direct", reference: str = "clinical", resamples: int = 2000, seed: int = 0
 ) -> pd.DataFrame:
@@ -91,11 +106,10 @@ def method_rows(
     Returns
     -------
     DataFrame
-        Indexed by model and condition, in the order of the records. `voice_<name>` (accuracy), `reference`, `marked`
-        (mean of the marked voices), `overall` (all answers) and `gap`, proportions; the change of each,
-        `delta_<column>`, which needs no link of questions across conditions; `n` cases; `kappa` on letters (mean over
-        the pairs of the reference); from `changes` the intervals `gap_reduction_lo` and so on, `recovered`, `broken`
-        (proportions) and `note`, missing for the baseline.
+        Indexed by model and condition, in the order of the records: the columns of `accuracy_levels`; the change of
+        each, `delta_<column>`, which needs no link of questions across conditions; `n` cases; `kappa` on letters (mean
+        over the pairs of the reference); from `changes` the intervals `gap_reduction_lo` and so on, `recovered`,
+        `broken` (proportions) and `note`, missing for the baseline.
 
     Raises
     ------
@@ -109,10 +123,7 @@ def method_rows(
     -0.0105
     """
     intervals = changes(records, baseline, reference, resamples, seed).set_index(KEY)
-    wide = accuracy(records).pivot(index=KEY, columns="voice", values="accuracy").add_prefix("voice_")
-    overall, of_reference = wide.pop(f"voice_{OVERALL}"), wide[f"voice_{reference}"]
-    marked = wide.drop(columns=f"voice_{reference}").mean(axis=1)
-    levels = wide.assign(reference=of_reference, marked=marked, overall=overall, gap=of_reference - marked)
+    levels = accuracy_levels(records, reference)
     before = levels.xs(baseline, level="condition").reindex(levels.index.get_level_values("model"))
     frame = levels.join((levels - before.to_numpy()).add_prefix("delta_"))
     pairs = kappa(records, "letter", reference).query("voice_a == @reference")
