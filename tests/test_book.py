@@ -93,6 +93,7 @@ def test_with_a_repository_the_notebook_pages_launch_their_own_notebook(root: Pa
     config = yaml.safe_load((checkout / "_config.yml").read_text(encoding="utf-8"))
     config["repository"] = {"url": "https://github.com/someone/papers", "branch": "main"}
     config["launch_buttons"] = {
+        "notebook_interface": "jupyterlab",
         "binderhub_url": "https://mybinder.org",
         "colab_url": "https://colab.research.google.com",
     }
