@@ -111,7 +111,7 @@ def try_prompt(study: Study) -> Widget | Block:
             )
             read = f"Read as: {letter or 'no letter'} ({status}). Right answer: {job.case.gold}."
             reply = f'<pre class="nsh-said" tabindex="0">{escape(completion.text)}</pre><p>{escape(read)}</p>'
-            said.value = f'<div class="nsh-call {NO_MATH}" role="status">{reply}</div>'
+            said.value = Block(f'<div class="nsh-call {NO_MATH}" role="status">{reply}</div>', "").html
         except NshError as error:
             said.value = callout(str(error), "warning").html
         finally:

@@ -20,10 +20,16 @@ MARKS = {True: ("✓", "equal to the printed digits"), False: ("≠", "differs f
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a page: HTML for the book and the notebook, plain text for everything else."""
+    """A piece of a page: HTML for the book and the notebook, plain text for everything else; half of a surrogate pair,
+    which no file can hold, stands in both as its escape."""
 
     html: str
     text: str
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            written = getattr(self, name).encode("utf-8", "backslashreplace").decode("utf-8")
+            object.__setattr__(self, name, written)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}

@@ -50,6 +50,12 @@ def test_model_text_is_shown_literally_everywhere(text):
     assert Seen(beside(compared, text).html).texts.count(text) == 3
 
 
+def test_half_of_a_surrogate_pair_is_shown_as_its_escape():
+    block = table(pd.DataFrame({"a": ["x \ud83c y \U0001f600"]}, dtype=object), "caption")
+    assert "x \\ud83c y \U0001f600" in block.html and "x \\ud83c y" in block.text
+    block.html.encode("utf-8")
+
+
 def test_headers_have_scope_and_numbers_are_right_aligned():
     frame = pd.DataFrame(
         {"model": ["a", "b"], "n": [1000, 20], "nag": [0.15100000000000002, -0.00001], "yes": [True, False]}

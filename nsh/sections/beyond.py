@@ -142,7 +142,8 @@ def guard_example(study: Study) -> Block:
     rows = {"case and voice": f"{outcome.job.case.id}, {outcome.job.voice}", "narrative": narrative, "rewrite": rewrite}
     rows |= {"values not in the narrative": "; ".join(unsupported(narrative, rewrite)) or "none"}
     rows |= {"rewrite, struck out": strike(narrative, rewrite), "calls made": str(len(outcome.stages))}
-    return table(pd.DataFrame(rows.items(), columns=["what", "text"]), "One rewrite under the guard")
+    frame = pd.DataFrame(rows.items(), columns=["what", "text"], dtype=object)  # Arrow holds no half surrogate pair
+    return table(frame, "One rewrite under the guard")
 
 
 def guard_rows(counts: pd.DataFrame, *, note: str = "") -> Figure:
