@@ -103,14 +103,14 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     ('Lyme', {'step': 1})
     """
     rest = dict(row)
-    case_id = case_fields.identifier(*_take(rest, ID_FIELDS, where), where)
-    options = case_fields.options(*_take(rest, ("options",), where), where)
-    gold = case_fields.gold(*_take(rest, GOLD_FIELDS, where), options, where)
+    case_id = case_fields.identifier(*take(rest, ID_FIELDS, where), where)
+    options = case_fields.options(*take(rest, ("options",), where), where)
+    gold = case_fields.gold(*take(rest, GOLD_FIELDS, where), options, where)
     if rest.get("answer") in [text for letter, text in options.items() if text != options[gold]]:
         raise wrong(where, "answer", f"the text of the correct option {gold}, {options[gold]!r}", rest["answer"])
     nested = "narratives" in rest
     narratives = _retellings(rest, where)
-    question = case_fields.text(*_take(rest, ("question",), where), where)
+    question = case_fields.text(*take(rest, ("question",), where), where)
     original = rest.pop("original", None) or None
     if original is not None:
         case_fields.text("original", original, where)
@@ -119,8 +119,19 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     return Case(case_id, question, options, gold, narratives, original, rest)
 
 
-def _take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, Any]:
-    """Remove the named columns from the rest; return the first that holds something, name and value."""
+def take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, Any]:
+    """Remove the named columns from the rest of a row; return the first that holds something, name and value.
+
+    Raises
+    ------
+    DataError
+        If none holds anything, or two hold different values.
+
+    Examples
+    --------
+    >>> take({"question_id": 7, "gold": "A"}, ID_FIELDS, "here, row 1")
+    ('question_id', 7)
+    """
     found = {name: value for name in names if (value := rest.pop(name, None)) is not None}
     if not found:
         raise wrong(where, names[0], f"a value (column {' or '.join(names)})", None)
