@@ -5,6 +5,8 @@ from pathlib import Path
 
 import typer
 
+from nsh.making.retell_cli import retell
+
 FOR = "Independent re-implementation: research and teaching only, not for clinical use, not reviewed by a clinician."
 data_app = typer.Typer(help="Fetch the released data, see what is there, or check a file of your own.")
 
@@ -41,3 +43,6 @@ def check_file(file: Path) -> None:
     from nsh.cases import check
 
     typer.echo(check(file))
+
+
+data_app.command(epilog=FOR)(retell)

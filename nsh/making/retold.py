@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from nsh.cases import Case
+from nsh.case_rows import VOICE_PREFIXES
+from nsh.cases import Case, load_cases, source_rows
 from nsh.engines import Engine
 from nsh.errors import DataError, ParameterError
 from nsh.jobs import PAPERS_WAY, Job, Settings
-from nsh.making.items import Item
+from nsh.making.items import Item, load_items
 from nsh.making.retell import ATTEMPTS, retelling
 from nsh.making.voices import Register
 from nsh.matrix import tidy
@@ -120,6 +121,18 @@ def retell_all(
     """
     cases = [case if isinstance(case, Case) else case_of(case) for case in cases]
     return retold(run(retelling_jobs(cases, registers, attempts), engine, store)[0])
+
+
+def to_retell(source: str | Path, n: int | None = None) -> list[Case]:
+    """The first n cases of a source, or of its questions where they are not told in any voice yet.
+
+    Examples
+    --------
+    >>> [list(case.narratives) for case in to_retell("samples", 1)]
+    [['clinical', 'socioeconomic', 'cultural']]
+    """
+    told = any(name.startswith((*VOICE_PREFIXES, "narratives")) for _, row in source_rows(source)[:1] for name in row)
+    return (load_cases(source) if told else [case_of(item) for item in load_items(source)])[:n]
 
 
 def case_of(item: Item) -> Case:
