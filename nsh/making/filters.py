@@ -79,7 +79,7 @@ def apply(items: Sequence[Item]) -> pd.DataFrame:
     [True, False, True, True, True, True]
     """
     stem, least = re.compile(declared()["stem"]["pattern"]), declared()["length"]["least"]
-    folded = [" ".join(item.vignette.casefold().replace("’", "'").split()) for item in items]
+    folded = [" ".join(item.vignette.casefold().split()) for item in items]
     mask = {"stem": [stem.match(item.vignette) is not None for item in items]}
     mask["length"] = [len(item.vignette) >= least for item in items]
     for name in FILTERS[2:]:

@@ -17,7 +17,7 @@ from nsh import case_fields
 from nsh.case_fields import wrong
 from nsh.case_rows import GOLD_FIELDS, ID_FIELDS, VOICE_PREFIXES, Case, question_sentence, take
 from nsh.cases import source_rows
-from nsh.errors import DataError
+from nsh.errors import DataError, ParameterError
 
 CONTENT = attrgetter("vignette", "options", "gold", "step")
 
@@ -117,7 +117,7 @@ def item_from_row(row: Mapping[str, Any], where: str) -> Item:
     """
     rest = {name: value for name, value in row.items() if not name.startswith((*VOICE_PREFIXES, "narratives"))}
     options = case_fields.options("options", rest.pop("options", None), where)
-    lettered = not any(rest.get(name) for name in GOLD_FIELDS)
+    lettered = "answer" in rest and not any(rest.get(name) for name in GOLD_FIELDS)
     gold = case_fields.gold(*take(rest, ("answer",) if lettered else GOLD_FIELDS, where), options, where)
     said = rest.get("answer_text") or rest.get("answer")
     if said in options.values() and said != options[gold]:
@@ -154,3 +154,20 @@ def item_row(item: Item) -> dict[str, Any]:
     """
     laid = {"id": item.id, "question": item.question, "options": item.options, "gold": item.gold}
     return {**laid, "original": item.vignette, "meta_info": item.step, **item.metadata}
+
+
+def write_items(items: Iterable[Item], path: str | Path) -> None:
+    """Write items to a .jsonl file, an `item_row` a line; what was there is replaced once all are written.
+
+    Raises
+    ------
+    ParameterError
+        If the file has another ending, or its folder does not exist.
+    """
+    path = Path(path).expanduser().absolute()
+    if path.suffix.lower() != ".jsonl" or not path.parent.is_dir():
+        raise ParameterError(f"{path}: expected a file that ends in .jsonl, in a folder that exists")
+    half = path.with_name(f"{path.name}.part")
+    lines = [json.dumps(item_row(item), ensure_ascii=False, default=str) for item in items]
+    half.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    half.replace(path)
