@@ -2,7 +2,9 @@
 
 import json
 import re
+from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,6 +16,7 @@ from nsh.errors import DataError, MissingDataError, ParameterError
 from nsh.making.filters import FILTERS, apply, declared, effect, kept, terms
 from nsh.making.items import Item, item_from_row, item_row, items_of, load_items, write_items
 from nsh.retellings import fold
+from nsh.sections import filtering
 
 OPTIONS = {"A": "Rest", "B": "Splint"}
 ROW = {"question": "A 30-year-old man limps. What is the best treatment?", "options": OPTIONS, "answer_idx": "B"}
@@ -260,3 +263,33 @@ def test_as_many_of_the_test_split_pass_as_the_released_share_lets_expect(releas
     assert 0.28 <= len(passing) / len(medqa_test) <= 0.36 and len(passing) == 386
     drawn = {fold(one.vignette) for one in load_items(released)} & {fold(one.vignette) for one in medqa_test}
     assert len(drawn) == 139 and len(drawn & passing) == 137
+
+
+# ---- the page
+
+
+def test_the_page_takes_questions_from_where_they_are(tmp_path, monkeypatch):
+    study = SimpleNamespace(cases=load_cases("samples"), real_cases=[])
+    monkeypatch.delenv("NSH_MEDQA_TEST", raising=False)
+    assert {name: len(items) for name, items in filtering.pools(study).items()} == {"this run": 24}
+    study.cases, study.real_cases = [replace(study.cases[0], original=None)], study.cases[:3]
+    monkeypatch.setenv("NSH_MEDQA_TEST", str(write(tmp_path / "test.jsonl", ROW)))
+    sizes = {name: len(items) for name, items in filtering.pools(study).items()}
+    assert sizes == {"this run": 0, "released questions": 3, "MedQA test split": 1}
+
+
+def test_the_page_lists_terms_effects_and_what_fails():
+    lists = filtering.term_lists()
+    assert lists.groupby("filter")["terms"].sum().sort_values().tolist() == [21, 24, 27, 49]
+    assert lists["printed"].str.count(",").add(lists["printed"] != "none").sum() == 19 + 7 + 9 + 7  # in `facts`
+    items = [item(GOOD, "1"), item("Once, a" + GOOD[1:], "2"), item(GOOD.lower(), "3")]
+    assert filtering.effects({"ours": items, "none": []})["alone"].tolist() == [2, 0, 0, 0, 0, 0] + [0] * 6
+    assert filtering.not_passing(items)["ids"].tolist() == ["2, 3", *["none"] * 5]
+
+
+def test_the_page_draws_the_printed_fraction():
+    # 1,000 of 2,921: 10 of 30, in shares of 20/3 and 10/3
+    items = [item(GOOD, str(n), step="step1" if n % 3 else "step2&3") for n in range(30)]
+    table = filtering.drawing(items)
+    assert table[["pool", "drawn"]].values.tolist() == [[20, 6], [10, 3]] and table["sample"].sum() == 10
+    assert filtering.drawing(items[:1])["sample"].tolist() == [1] and filtering.drawing([]).empty
