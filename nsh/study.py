@@ -143,7 +143,7 @@ class Study:
             self.tally += tally
             self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
             for name in self.conditions:
-                own = [outcome for outcome in outcomes if outcome.job.condition == name]
+                own = [outcome for outcome in outcomes if outcome.job.name == name.rpartition(":")[2]]
                 frames.append(from_outcomes(own, model.name, self.shortened(name)))
         return pd.concat(frames, ignore_index=True)
 
