@@ -28,8 +28,9 @@ VOICES, FACTS, BENCHMARK = "voices-05-anchoring", "facts-04-anchoring", "voices-
 LEDGER, SETUP = "ledger", "voices-04-setup"
 SETTINGS = {"models": ["scripted"], "source": "samples.jsonl", "resamples": 50}
 WIDGET = "application/vnd.jupyter.widget-view+json"
-# Rules find no age in the canned letters; a letter changed under every prompt leaves the pairs of prompts alike.
-NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics"}
+# Rules find no age in the canned letters; a letter changed under every prompt leaves the pairs of prompts alike; a
+# judge is asked for no letter.
+NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics", "voices-d-additions"}
 # what is changed -> the parameter by which a page takes it
 KINDS = {"generation": "models", "retelling": "source", "released answer": "released"}
 # Of every page that runs models, the first case in its unmarked voice: the key of each condition's answer, and another
@@ -46,7 +47,7 @@ for slug, page in pages().items():
         study = Study(slug, for_page(page, json.loads(sys.argv[1])))
         case = study.cases[0]
         wrong = next(letter for letter in case.options if letter != case.gold)
-        rows = study.records.query("case == @case.id and voice == @study.reference")
+        rows = study.records.query("case == @case.id and voice == @study.reference").dropna(subset="letter")
         for keys, letter in zip(rows["keys"], rows["letter"]):
             other[keys[-1]] = wrong if letter == case.gold else case.gold
 print(json.dumps(other))

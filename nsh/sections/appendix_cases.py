@@ -172,5 +172,6 @@ def agreement_numbers(verdicts: pd.DataFrame, reference: str = "clinical") -> di
     inside = pairs[(pairs["voice"] != "all voices") & (pairs["judge_b"] == "P")]["kappa"]
     numbers |= {"judge_kappa_P_within_lo": inside.min(), "judge_kappa_P_within_hi": inside.max()}
     marked = verdicts[(verdicts["judge"] == "P") & (verdicts["voice"] != reference)]
-    numbers["n_no_addition_judge_P"] = int((marked.groupby("case")["n_relevant"].sum() == 0).sum())
+    added = marked.groupby("case")["n_relevant"].sum(min_count=marked["voice"].nunique())  # of cases judged in all
+    numbers["n_no_addition_judge_P"] = int((added == 0).sum())
     return numbers
