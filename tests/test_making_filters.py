@@ -24,7 +24,7 @@ GOOD = (
     "A 44-year-old potter comes to the clinic with pain in her left wrist that has come and gone for the past two "
     "years, mostly after long days at the wheel. She wears a brace when she can and lets the clay dry when she cannot. "
     "Her hands are otherwise strong, the skin is whole, and the other wrist has never troubled her at all. "
-    "Which of the following is the most appropriate next step?"
+    "What is now the most appropriate next step?"
 )
 
 
@@ -166,9 +166,7 @@ def test_a_vignette_of_ours_passes_all_six_and_fails_the_one_that_is_taken_from_
     assert failed("Once, a" + GOOD[1:]) == ["stem"]
     assert failed(GOOD.replace("pain", "trouble").replace("comes to", "is in")) == ["signal"]
     assert failed(GOOD.replace("next step", "next step given the most\n likely MECHANISM")) == ["excluded"]
-    assert failed(GOOD.replace("Which of the following is the most appropriate next step?", "Why?" + " " * 60)) == [
-        "target"
-    ]
+    assert failed(GOOD.replace("What is now the most appropriate next step?", "Why?" + " " * 60)) == ["target"]
     assert failed(GOOD.replace("for the past", "for about")) == ["richness"]
 
 

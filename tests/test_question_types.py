@@ -47,7 +47,7 @@ def test_the_printed_phrases_are_marked_and_the_rest_is_reconstructed():
         ("Best next step to confirm the diagnosis?", "investigation"),
         ("Next best step in diagnosis?", "investigation"),
         ("Which of the following should be given?", "treatment"),
-        ("Which of the following would you expect to see?", "other"),
+        ("Which of the following would you expect?", "other"),
         ("Which enzyme is affected?", "other"),
         ("", "other"),
     ],
