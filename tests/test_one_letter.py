@@ -29,8 +29,8 @@ LEDGER, SETUP = "ledger", "voices-04-setup"
 SETTINGS = {"models": ["scripted"], "source": "samples.jsonl", "resamples": 50}
 WIDGET = "application/vnd.jupyter.widget-view+json"
 # Rules find no age in the canned letters; a letter changed under every prompt leaves the pairs of prompts alike; a
-# judge is asked for no letter.
-NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics", "voices-d-additions"}
+# judge or a writer is asked for no letter.
+NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics", "voices-b-retelling", "voices-d-additions"}
 # what is changed -> the parameter by which a page takes it
 KINDS = {"generation": "models", "retelling": "source", "released answer": "released"}
 # Of every page that runs models, the first case in its unmarked voice: the key of each condition's answer, and another
@@ -38,13 +38,13 @@ KINDS = {"generation": "models", "retelling": "source", "released answer": "rele
 OTHER_LETTERS = """
 import json, sys
 from nsh.declared import pages
+from nsh.making.study import study_of
 from nsh.params import for_page
-from nsh.study import Study
 
 other = {}
-for slug, page in pages().items():
+for page in pages().values():
     if "models" in page.parameters:
-        study = Study(slug, for_page(page, json.loads(sys.argv[1])))
+        study = study_of(page, for_page(page, json.loads(sys.argv[1])))
         case = study.cases[0]
         wrong = next(letter for letter in case.options if letter != case.gold)
         rows = study.records.query("case == @case.id and voice == @study.reference").dropna(subset="letter")
