@@ -93,10 +93,8 @@ def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) 
 
 def _say_where(index: Path | None, page: str) -> None:
     """Print where the HTML of a page is, or how to have it."""
-    if index:
-        typer.echo(f"To read: {index.parent / f'{page}.html'}")
-    else:
-        typer.echo("No HTML yet: `nsh book` runs the other pages and builds it")
+    none = "No HTML yet: `nsh book` runs the other pages and builds it"
+    typer.echo(f"To read: {index.parent / f'{page}.html'}" if index else none)
 
 
 @app.command("pages", epilog=FOR)
