@@ -20,7 +20,8 @@ from typing import Any
 
 from nsh import case_fields
 from nsh.case_fields import wrong
-from nsh.voices import released_names
+from nsh.errors import DataError
+from nsh.voices import OVERALL, released_names
 
 ID_FIELDS = ("id", "question_id")
 GOLD_FIELDS = ("gold", "answer_idx", "correct_answer_idx")
@@ -132,6 +133,9 @@ def take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, A
     >>> take({"question_id": 7, "gold": "A"}, ID_FIELDS, "here, row 1")
     ('question_id', 7)
     """
+    if not rest.keys() & set(names):
+        found = f"none of that name (unread: {', '.join(map(str, rest))})"
+        raise DataError(f"{where}, field {names[0]!r}: expected a column {' or '.join(names)}; found {found}")
     found = {name: value for name in names if (value := rest.pop(name, None)) is not None}
     if not found:
         raise wrong(where, names[0], f"a value (column {' or '.join(names)})", None)
@@ -150,7 +154,8 @@ def _retellings(rest: dict[str, Any], where: str) -> dict[str, str]:
         expected = "two voices or more (`narratives`, or columns persona_<voice> or narrative_<voice>)"
         raise wrong(where, "narratives", expected, list(given))
     for voice, narrative in given.items():
-        case_fields.text("voice", voice, where)
+        if case_fields.text("voice", voice, where) == OVERALL:
+            raise wrong(where, "voice", "another name (that of the row over all voices)", voice)
         case_fields.text(f"narratives, {voice}", narrative, where)
     return given
 

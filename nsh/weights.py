@@ -170,7 +170,7 @@ def explained(spec: ModelSpec) -> Iterator[None]:
         if spec.path and spec.path.suffix == ".gguf":
             reason += " (what works: one .gguf file of an architecture that transformers can convert, with the model's"
             reason += " tokenizer.json and tokenizer_config.json beside it; else a folder with safetensors)"
-        raise EngineError(f"{spec.id} could not be loaded: {reason}") from error
+        raise EngineError(f"{spec.id} could not be loaded: {reason}") from None  # the cause may hold a hub token
 
 
 def _advice(spec: ModelSpec, error: BaseException) -> str | None:
