@@ -14,7 +14,7 @@ from test_samples import numbers_lacking
 from nsh import case_fields, case_files, case_rows, cases
 from nsh.cases import case_hash, check, load_cases
 from nsh.opening import open_page
-from nsh.sections.own_data import PARQUET, messages, shapes
+from nsh.sections.own_data import PARQUET, messages, messages_shown, shapes
 
 OWN = Path(__file__).resolve().parents[1] / "book" / "making" / "own.jsonl"
 MODULES = (case_fields, case_files, case_rows, cases)
@@ -93,6 +93,12 @@ def test_a_message_names_place_expectation_and_value():
         [what for what in told.index if not what.startswith(("allowed", "there is", "no rows", "another", "no P"))]
     ]
     assert named.str.match(r"cases\.(jsonl|csv), (line|row|header)").all()
+
+
+def test_messages_stand_in_the_table_as_code_and_escaped():
+    block = messages_shown()
+    assert block.html.count("<td><code>") == block.html.count("</code></td>") == len(messages())
+    assert "found &#x27;C&#x27;</code>" in block.html and "<bdi>the right letter is none" in block.html
 
 
 def test_the_cases_of_the_page_are_ours_and_tell_the_same_numbers(own):

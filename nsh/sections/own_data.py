@@ -12,8 +12,7 @@ from nsh.case_fields import ENDINGS
 from nsh.cases import Case, check
 from nsh.declared import read_data
 from nsh.errors import NshError
-from nsh.sections.workshop import boxed
-from nsh.tables import Block
+from nsh.tables import Block, table
 
 PARQUET = 'pandas.read_csv("cases.csv", dtype=str).to_parquet("cases.parquet", index=False)'
 
@@ -46,12 +45,6 @@ def shapes(case: Case) -> dict[str, str]:
     return dict(zip(ENDINGS, (f"{line}\n", table.getvalue(), PARQUET), strict=True))
 
 
-def shapes_shown(case: Case) -> Block:
-    """Show one case in each of the shapes, in boxes that open and close."""
-    heads = ("a line of a .jsonl file", "a .csv file", "a .parquet file, from it")
-    return boxed([(head, "", [("", text)]) for head, text in zip(heads, shapes(case).values(), strict=True)])
-
-
 def messages() -> pd.DataFrame:
     """Check small broken files (``data/making/broken.yaml``) and say what is told of each.
 
@@ -79,6 +72,12 @@ def messages() -> pd.DataFrame:
                 file.write_text(text, encoding=broken.get("encoding", "utf-8"))
             rows.append([broken["what"], _said(file).replace(f"{folder}/", "")])
     return pd.DataFrame(rows, columns=["what", "message"])
+
+
+def messages_shown() -> Block:
+    """The same as a table, each message set as code: values such as NaN are what was found, not what is missing."""
+    block = table(frame := messages(), f"What the check says of {len(frame)} small files", labels={"what": "the file"})
+    return Block(block.html.replace("<td><bdi>", "<td><code>").replace("</bdi></td>", "</code></td>"), block.text)
 
 
 def _said(file: Path) -> str:
