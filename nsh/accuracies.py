@@ -10,8 +10,8 @@ from nsh.errors import DataError, ParameterError
 from nsh.matrix import check_records, order_voices, tidy
 from nsh.records import STATUSES
 from nsh.resampling import check_whole
+from nsh.voices import OVERALL
 
-OVERALL = "overall"
 SHARES = [status for status in STATUSES if status != "pattern"]
 KEY = {"model": None, "condition": None, "voice": None}
 NUMBERS = dict.fromkeys(("accuracy", "lo", "hi"), "float64")

@@ -13,6 +13,7 @@ from typing import Any
 from nsh.declared import find_page, pages
 from nsh.errors import BuildError, KernelDied, NshError
 from nsh.execute import execute, fingerprint, staged_page
+from nsh.making.study import study_of
 from nsh.models import ModelSpec
 from nsh.params import for_page
 from nsh.place import packaged_generations, root, store_folder
@@ -79,7 +80,7 @@ def build_pages(
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).absolute())
     with chdir(folder):  # the pages' own paths are the checkout's
-        studies = {slug: Study(slug, for_page(find_page(slug), values)) for slug in slugs}
+        studies = {slug: study_of(find_page(slug), for_page(find_page(slug), values)) for slug in slugs}
         say(str(generate(studies.values())))
         changed = [study for study in studies.values() if not unchanged(folder, study)]
         spawn = multiprocessing.get_context("spawn")

@@ -68,6 +68,8 @@ def text(field: str, value: Any, where: str) -> str:
 
 def identifier(field: str, value: Any, where: str) -> str:
     """Return an id as text: "007" stays as it is, a whole number is accepted."""
+    if type(value) not in (int, str):
+        raise wrong(where, field, "text or a whole number", value)
     return text(field, str(value) if type(value) is int else value, where).strip()
 
 

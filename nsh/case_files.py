@@ -6,6 +6,7 @@ No reader guesses types: "007", "None" and "NA" stay text in every format.
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -56,9 +57,10 @@ def read_jsonl(path: Path) -> Iterator[Row]:
         try:
             row = json.loads(line, object_pairs_hook=once, parse_constant=_refuse)
         except KeyError as error:
-            raise wrong(where, error.args[0], "each key once", "twice") from None
+            raise DataError(f"{where}, field {error.args[0]!r}: expected each key once; found it twice") from None
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{where}: expected one JSON object ({error}); found {line[:80]!r}") from None
+            expected = f"one JSON object, whole, on this line ({getattr(error, 'msg', error)})"
+            raise DataError(f"{where}: expected {expected}; found {line[:80]!r}") from None
         if not isinstance(row, dict):
             raise DataError(f"{where}: expected one JSON object; found {line[:80]!r}")
         yield where, row
@@ -73,12 +75,15 @@ def _read_csv(path: Path) -> Iterator[Row]:
         header = next(rows, [])
         if not all(header):
             raise DataError(f"{path}, header: expected a name for each column; found an empty one")
+        if len(header) == 1 and (found := re.search("[;\t|]", header[0])):
+            raise DataError(f"{path}, header: expected columns separated by commas; found {found[0]!r}")
         if twice := [name for name in header if header.count(name) > 1]:
             raise DataError(f"{path}, header: expected each column once; found {twice[0]!r} twice")
         for number, cells in enumerate(rows, start=1):
             where = f"{path}, row {number}"
             if len(cells) != len(header):
-                raise DataError(f"{where}: expected {len(header)} cells, as in the header; found {len(cells)}")
+                expected = f"{len(header)} cells, as in the header (a text with a comma stands in quotation marks)"
+                raise DataError(f"{where}: expected {expected}; found {len(cells)}")
             yield where, dict(zip(header, cells, strict=True))
     except csv.Error as error:
         raise DataError(f"{path}, row {number + 1}: not a comma-separated row ({error})") from None
@@ -155,7 +160,7 @@ def read_hub(source: str) -> list[Row]:
     try:
         splits = load_dataset(name, revision=revision or None)
     except (DatasetsError, OSError, ValueError) as error:
-        raise MissingDataError(f"{source}: {_advice(name, error)}") from error
+        raise MissingDataError(f"{source}: {_advice(name, error)}") from None  # the cause may hold the user's token
     return [
         (f"{source}, split {split}, row {number}", without_gaps(row))
         for split, table in splits.items()

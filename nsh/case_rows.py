@@ -20,7 +20,8 @@ from typing import Any
 
 from nsh import case_fields
 from nsh.case_fields import wrong
-from nsh.voices import released_names
+from nsh.errors import DataError
+from nsh.voices import OVERALL, released_names
 
 ID_FIELDS = ("id", "question_id")
 GOLD_FIELDS = ("gold", "answer_idx", "correct_answer_idx")
@@ -103,14 +104,14 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     ('Lyme', {'step': 1})
     """
     rest = dict(row)
-    case_id = case_fields.identifier(*_take(rest, ID_FIELDS, where), where)
-    options = case_fields.options(*_take(rest, ("options",), where), where)
-    gold = case_fields.gold(*_take(rest, GOLD_FIELDS, where), options, where)
+    case_id = case_fields.identifier(*take(rest, ID_FIELDS, where), where)
+    options = case_fields.options(*take(rest, ("options",), where), where)
+    gold = case_fields.gold(*take(rest, GOLD_FIELDS, where), options, where)
     if rest.get("answer") in [text for letter, text in options.items() if text != options[gold]]:
         raise wrong(where, "answer", f"the text of the correct option {gold}, {options[gold]!r}", rest["answer"])
     nested = "narratives" in rest
     narratives = _retellings(rest, where)
-    question = case_fields.text(*_take(rest, ("question",), where), where)
+    question = case_fields.text(*take(rest, ("question",), where), where)
     original = rest.pop("original", None) or None
     if original is not None:
         case_fields.text("original", original, where)
@@ -119,8 +120,22 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     return Case(case_id, question, options, gold, narratives, original, rest)
 
 
-def _take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, Any]:
-    """Remove the named columns from the rest; return the first that holds something, name and value."""
+def take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, Any]:
+    """Remove the named columns from the rest of a row; return the first that holds something, name and value.
+
+    Raises
+    ------
+    DataError
+        If none holds anything, or two hold different values.
+
+    Examples
+    --------
+    >>> take({"question_id": 7, "gold": "A"}, ID_FIELDS, "here, row 1")
+    ('question_id', 7)
+    """
+    if not rest.keys() & set(names):
+        found = f"none of that name (unread: {', '.join(map(str, rest))})"
+        raise DataError(f"{where}, field {names[0]!r}: expected a column {' or '.join(names)}; found {found}")
     found = {name: value for name in names if (value := rest.pop(name, None)) is not None}
     if not found:
         raise wrong(where, names[0], f"a value (column {' or '.join(names)})", None)
@@ -139,7 +154,8 @@ def _retellings(rest: dict[str, Any], where: str) -> dict[str, str]:
         expected = "two voices or more (`narratives`, or columns persona_<voice> or narrative_<voice>)"
         raise wrong(where, "narratives", expected, list(given))
     for voice, narrative in given.items():
-        case_fields.text("voice", voice, where)
+        if case_fields.text("voice", voice, where) == OVERALL:
+            raise wrong(where, "voice", "another name (that of the row over all voices)", voice)
         case_fields.text(f"narratives, {voice}", narrative, where)
     return given
 

@@ -19,7 +19,7 @@ from nsh.declared import nearest
 from nsh.errors import DataError, ParameterError
 from nsh.pull import released_dir
 
-__all__ = ["Case", "case_hash", "check", "load_cases", "question_sentence"]
+__all__ = ["Case", "case_hash", "check", "load_cases", "question_sentence", "source_rows"]
 DOUBTS: dict[str, Callable[[Case], bool]] = {
     "two voices with the same text": lambda case: len({*case.narratives.values()}) < len(case.narratives),
     "two options with the same text": lambda case: len({*case.options.values()}) < len(case.options),
@@ -62,7 +62,7 @@ def load_cases(source: str | Path = "samples", n_cases: int | None = None, case:
     >>> sorted(cases[0].narratives)
     ['clinical', 'cultural', 'socioeconomic']
     """
-    cases = _validated(_rows(source), source)
+    cases = _validated(source_rows(source), source)
     if case is not None:
         if found := [one for one in cases if one.id == case]:
             return found
@@ -123,8 +123,19 @@ def check(source: str | Path) -> str:
     return "\n".join(lines)
 
 
-def _rows(source: str | Path) -> list[Row]:
-    """The rows of a source."""
+def source_rows(source: str | Path) -> list[Row]:
+    """The rows of a source that `load_cases` takes, unchecked.
+
+    Raises
+    ------
+    DataError, MissingDataError, ParameterError
+        If the source is not there, is of no known kind, or a line of it cannot be read.
+
+    Examples
+    --------
+    >>> source_rows("samples")[0][1]["gold"] in "ABCD"
+    True
+    """
     source = str(source)
     if source == "samples":
         return read_file(SAMPLES)

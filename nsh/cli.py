@@ -9,6 +9,7 @@ import typer
 from nsh.data_cli import FOR, data_app
 from nsh.errors import NshError, ParameterError
 from nsh.live import live
+from nsh.making.annotate_cli import annotate_app
 from nsh.verify_cli import verify
 
 EXIT_CODES = (
@@ -22,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(data_app, name="data", no_args_is_help=True)
+app.add_typer(annotate_app, name="annotate", no_args_is_help=True)
 app.command(epilog=FOR)(live)
 app.command(epilog=FOR)(verify)
 
@@ -91,10 +93,8 @@ def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) 
 
 def _say_where(index: Path | None, page: str) -> None:
     """Print where the HTML of a page is, or how to have it."""
-    if index:
-        typer.echo(f"To read: {index.parent / f'{page}.html'}")
-    else:
-        typer.echo("No HTML yet: `nsh book` runs the other pages and builds it")
+    none = "No HTML yet: `nsh book` runs the other pages and builds it"
+    typer.echo(f"To read: {index.parent / f'{page}.html'}" if index else none)
 
 
 @app.command("pages", epilog=FOR)

@@ -2,11 +2,15 @@
 
 import sys
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
+from nsh.making.retell_cli import retell
+
 FOR = "Independent re-implementation: research and teaching only, not for clinical use, not reviewed by a clinician."
-data_app = typer.Typer(help="Fetch the released data, see what is there, or check a file of your own.")
+data_app = typer.Typer(help="Fetch the released data, check a file of your own, or make a benchmark of one.")
+Out = Annotated[Path, typer.Option(help="File to write: .jsonl.")]
 
 
 @data_app.command(epilog=FOR)
@@ -41,3 +45,46 @@ def check_file(file: Path) -> None:
     from nsh.cases import check
 
     typer.echo(check(file))
+
+
+@data_app.command("filter", epilog=FOR)
+def filter_questions(source: str, out: Out) -> None:
+    """Keep the questions of SOURCE that pass the six filters, and say how many each filter removes.
+
+    SOURCE: a file in MedQA's layout (question, options, answer_idx, meta_info), hf:GBaker/MedQA-USMLE-4-options,
+    released, or samples. A line written has id, question (the question sentence), options, gold, original (the whole
+    vignette), meta_info (the exam step) and what else the row held: a case that lacks only its narratives.
+    """
+    from nsh.making import filters, items
+
+    questions = items.load_items(source)
+    mask = filters.apply(questions)
+    kept = filters.kept(questions, mask)
+    items.write_items(kept, out)
+    typer.echo(filters.effect(mask).to_string())
+    typer.echo(f"{out}: {len(kept)} of {len(questions)} questions pass all six")
+
+
+@data_app.command(epilog=FOR)
+def sample(
+    source: str,
+    out: Out,
+    n: Annotated[int, typer.Option(help="Questions to draw.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the draw.")] = 42,
+) -> None:
+    """Draw questions of SOURCE in proportion to exam step and answer letter, and say how many of each.
+
+    SOURCE and the lines written are as for `nsh data filter`, whose file it takes.
+    """
+    from nsh.making import items, sampling
+
+    questions = items.load_items(source)
+    drawn = sampling.sample(questions, n, seed)
+    items.write_items(drawn, out)
+    table = sampling.allocation(sampling.stratum_sizes(questions), n)
+    taken = sampling.stratum_sizes(drawn).reindex(table.index, fill_value=0)
+    typer.echo(table.assign(sample=taken).to_string())
+    typer.echo(f"{out}: {n} of {len(questions)} questions, {max(n - table['drawn'].sum(), 0)} of them as top-up")
+
+
+data_app.command(epilog=FOR)(retell)

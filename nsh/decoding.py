@@ -1,4 +1,4 @@
-"""Greedy decoding with a key/value cache: prompts are read in small batches and continued together.
+"""Decoding with a key/value cache: prompts are read in small batches and continued together.
 
 Reading is fastest in batches that fit a processor's caches; writing is fastest with many rows, since each new token
 costs one pass over the weights whatever the number of rows. So batches are read one by one and then joined. A start
@@ -95,8 +95,8 @@ def greedy(
     start : Read, optional
         What all prompts begin with and are given without.
     held : sequence, optional
-        For each prompt None, or an object such as `nsh.structured.Reply`, whose `next` takes the scores of all tokens
-        and gives the one to take.
+        For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.sampling.Sampler`, whose `next` takes
+        the scores of all tokens and gives the one to take.
 
     Yields
     ------

@@ -31,6 +31,10 @@ class Call:
         Which prompt this is, by the name of its file; shapes no text.
     schema : str
         JSON Schema that the decoding is held to, as text; empty where the model writes freely, as in the papers.
+    temperature : float
+        Tokens are drawn at this temperature; at 0 the likeliest is taken, as in every condition of the papers.
+    seed : int
+        Seed of the drawing: another seed, another text. At temperature 0 it shapes nothing and is no part of the key.
     """
 
     messages: tuple[tuple[str, str], ...]
@@ -39,11 +43,14 @@ class Call:
     answer_only: bool = False
     stage: str = ""
     schema: str = ""
+    temperature: float = 0.0
+    seed: int = 0
 
     def request(self) -> dict[str, Any]:
         """All of the call that shapes the text, in plain JSON types."""
         stop = {"answer_only": self.letters} if self.answer_only else "end of turn"
-        decoding = {"do_sample": False} | ({"schema": self.schema} if self.schema else {})
+        drawn = {"temperature": self.temperature, "seed": self.seed} if self.temperature > 0 else {}
+        decoding = {"do_sample": bool(drawn)} | drawn | ({"schema": self.schema} if self.schema else {})
         return {"messages": self.messages, "max_new_tokens": self.max_new_tokens, "decoding": decoding, "stop": stop}
 
 

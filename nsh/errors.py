@@ -1,10 +1,34 @@
 """Every error a user can meet, each with the exit code that the command line returns for it."""
 
+import os
+import re
+from typing import Any
+
+TOKEN_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HUGGINGFACE_HUB_TOKEN")
+TOKEN = re.compile(r"(?<![A-Za-z0-9_])hf_[A-Za-z0-9]{16,}")
+LEAST = 8  # characters of a token: shorter values of these variables are words of their own
+
+
+def without_tokens(text: str) -> str:
+    """Strike the user's hub token out of a text: the values of `TOKEN_NAMES`, and what has the form of one.
+
+    Examples
+    --------
+    >>> without_tokens("401 for Bearer hf_abcdefghijklmnopqrst at /api")
+    '401 for Bearer [token] at /api'
+    """
+    for token in (os.environ.get(name, "").strip() for name in TOKEN_NAMES):
+        text = text.replace(token, "[token]") if len(token) >= LEAST else text
+    return TOKEN.sub("[token]", text)
+
 
 class NshError(Exception):
-    """Base of all errors raised on purpose; its text is shown to the user without a traceback."""
+    """Base of all errors raised on purpose; its text, without hub tokens, is shown to the user without a traceback."""
 
     exit_code = 1
+
+    def __init__(self, *said: Any):
+        super().__init__(*(without_tokens(part) if isinstance(part, str) else part for part in said))
 
 
 class ParameterError(NshError):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from nsh.errors import CellError, KernelDied, ParameterError
+from nsh.errors import CellError, KernelDied, ParameterError, without_tokens
 from nsh.provenance import versions
 
 PACKAGE = Path(__file__).parent
@@ -78,12 +78,20 @@ def execute(slug: str, values: Mapping[str, Any], folder: Path, data_hash: str) 
         ) from None
     finally:
         shutil.rmtree(sockets, ignore_errors=True)
+        _strike_tokens(scratch)
     seconds = round(time.monotonic() - started, 1)
     notebook = nbformat.read(scratch, 4)
     told = provenance_of(notebook)
     made_from = fingerprint(folder, slug, values, data_hash, told["modules"])
     notebook.metadata["nsh"] = {**told, "fingerprint": made_from, "seconds": seconds}
     return promote(notebook, slug, folder), seconds
+
+
+def _strike_tokens(scratch: Path) -> None:
+    """Strike hub tokens out of an executed notebook: a library may have printed one, or raised it."""
+    said = scratch.read_text(encoding="utf-8") if scratch.is_file() else ""
+    if (clean := without_tokens(said)) != said:
+        scratch.write_text(clean, encoding="utf-8")
 
 
 def staged_page(folder: Path, slug: str) -> Path:

@@ -12,8 +12,11 @@ from nsh.conditions import CONDITIONS, Condition, Steps
 from nsh.declared import nearest
 from nsh.engines import Call
 from nsh.errors import ParameterError
+from nsh.judging import judge_added
 
 OTHER_NAMES = {"narrativeshield": "extract_tools"}
+AUDIT = judge_added.__name__  # asks for no letter, so no page takes it as the condition of its answers
+TASKS = (AUDIT, "retell")  # what pages have done besides answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Job:
     @property
     def function(self) -> Condition:
         """The condition's generator function."""
+        if self.condition == AUDIT:
+            return judge_added
         return find_condition(self.condition) if isinstance(self.condition, str) else self.condition
 
     @property
@@ -86,7 +91,7 @@ def _keywords(condition: Condition) -> tuple[str, ...]:
 
 
 def jobs(cases: Iterable[Case], condition: str | Condition, settings: Settings = PAPERS_WAY) -> list[Job]:
-    """Every voice of every case under a condition.
+    """Every voice of every case under a condition; of the cases with an original where they are to be judged.
 
     Examples
     --------
@@ -94,7 +99,8 @@ def jobs(cases: Iterable[Case], condition: str | Condition, settings: Settings =
     >>> [job.voice for job in jobs([case], "direct")]
     ['clinical', 'cultural']
     """
-    return [Job(condition, case, voice, settings) for case in cases for voice in case.narratives]
+    kept = [case for case in cases if condition != AUDIT or case.original is not None]
+    return [Job(condition, case, voice, settings) for case in kept for voice in case.narratives]
 
 
 @cache

@@ -8,11 +8,14 @@ JSON asked for is counted under its status, and nothing is guessed.
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from nsh.case_fields import once
 from nsh.cases import Case
 from nsh.conditions import Answer, Steps
+from nsh.engines import Completion
 from nsh.errors import DataError
 from nsh.prompts import ask
 
@@ -88,8 +91,13 @@ def _judge(name: str, case: Case, voice: str) -> Steps:
     if case.original is None:
         raise DataError(f"case {case.id} has no original vignette to judge its {voice} retelling against")
     reply = yield ask(name, source=case.original, text=case.narratives[voice])
-    failed = "truncated" if reply.finish == "length" else "unparsed" if reply.text.strip() else "empty"
-    return Answer(None, "ok" if read_reply(reply.text, name == "judge_intermediate") else failed, reply.text)
+    read = read_reply(reply.text, name == "judge_intermediate")
+    return Answer(None, "ok" if read else unread(reply), reply.text)
+
+
+def unread(reply: Completion) -> str:
+    """The status of a reply that could not be read."""
+    return "truncated" if reply.finish == "length" else "unparsed" if reply.text.strip() else "empty"
 
 
 def against_narrative(case: Case, voice: str, intermediate: str) -> Case:
@@ -117,12 +125,29 @@ def read_reply(text: str, facts: bool) -> dict[str, list[bool]] | None:
     >>> read_reply("Nothing was added.", facts=False) is None
     True
     """
-    fence = None if text.lstrip().startswith("{") else re.search(r"```(?:json)?\s(.*)```", text, re.DOTALL)
     wanted = {"added": "relevant"} | ({"facts": "kept"} if facts else {})
+    reply = read_lists(text, wanted)
+    return reply and {field: [item[flag] for item in reply[field]] for field, flag in wanted.items()}
+
+
+def read_lists(text: str, wanted: Mapping[str, str]) -> dict[str, Any] | None:
+    """Read a reply that is one JSON object with lists of objects: each list by its field, the flag of its objects.
+
+    Returns
+    -------
+    dict or None
+        The object whole; None if it is another form, or a flag is neither true nor false.
+
+    Examples
+    --------
+    >>> read_lists('```json\\n{"facts": [{"fact": "a cough", "kept": true}]}\\n```', {"facts": "kept"})
+    {'facts': [{'fact': 'a cough', 'kept': True}]}
+    """
+    fence = None if text.lstrip().startswith("{") else re.search(r"```(?:json)?\s(.*)```", text, re.DOTALL)
     try:
         reply = json.loads(fence[1] if fence else text, object_pairs_hook=once)
-        flags = {field: [item[flag] for item in reply[field]] for field, flag in wanted.items()}
+        flags = [item[flag] for field, flag in wanted.items() for item in reply[field]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-    strict = all(isinstance(reply[field], list) and all(type(flag) is bool for flag in flags[field]) for field in flags)
-    return flags if strict else None
+    strict = all(isinstance(reply[field], list) for field in wanted) and all(type(flag) is bool for flag in flags)
+    return reply if strict else None

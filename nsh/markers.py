@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import pandas as pd
 
@@ -37,9 +38,26 @@ def demographic_markers(cases: Sequence[Case]) -> pd.DataFrame:
     """
     told = [item for case in cases for item in case.narratives.items()]
     frame = pd.DataFrame({"voice": [voice for voice, _ in told]})
-    for kind, words in read_data("demographic_terms.yaml").items():
-        pattern = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE)
+    for kind, pattern in _patterns().items():
         frame[kind] = [pattern.search(text) is not None for _, text in told]
     frame["any"] = frame.drop(columns="voice").any(axis=1)
     found = frame.melt("voice", var_name="kind", value_name="found").groupby(["voice", "kind"], sort=False)["found"]
     return found.agg(n="size", count="sum").reset_index()
+
+
+def labels(text: str) -> tuple[str, ...]:
+    """The demographic markers that a text states, each once, in lower case.
+
+    Examples
+    --------
+    >>> labels("A Hispanic woman coughs; her husband is hispanic too, and a refugee.")
+    ('hispanic', 'refugee')
+    """
+    return tuple(dict.fromkeys(found[0].casefold() for rule in _patterns().values() for found in rule.finditer(text)))
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern]:
+    """The terms of each kind as one pattern."""
+    kinds = read_data("demographic_terms.yaml").items()
+    return {kind: re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE) for kind, words in kinds}

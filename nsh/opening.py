@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 from nsh.declared import find_page
+from nsh.making.study import study_of
 from nsh.params import check, for_page
 from nsh.study import Study
 
@@ -40,4 +41,4 @@ def open_page(slug: str, **values: Any) -> Study:
     page = find_page(slug)
     values = {**_injected(), **values}
     checked = {name: check(name, value, f"page {slug}", page.parameters) for name, value in values.items()}
-    return Study(slug, for_page(page, checked))
+    return study_of(page, for_page(page, checked))

@@ -73,6 +73,17 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         if len(set(names)) < len(names):
             raise ParameterError("two models are named alike; expected each once")
         return [_absolute(model) for model in value]
+    if parameter.kind == "registers":
+        from nsh.making.voices import register
+
+        names = [register(_absolute(name)).name for name in value]
+        if not names or len(set(names)) < len(names):
+            raise ParameterError("expected one register or more, no two of them named alike")
+        return [_absolute(name) for name in value]
+    if parameter.kind == "file" and value is not None:
+        if not Path(_absolute(value)).is_file():
+            raise ParameterError("expected the path of a file that exists")
+        return _absolute(value)
     words = WORDS.get(parameter.kind, ())
     if not words or value in words or (parameter.kind == "source" and value.removeprefix("hf:") not in ("", value)):
         return value

@@ -11,6 +11,7 @@ from nsh.comparison import compare_printed
 from nsh.drawing import Drawing
 from nsh.facts_tables import facts_table3
 from nsh.gaps import anchoring
+from nsh.jobs import TASKS
 from nsh.matrix import order_voices
 from nsh.place import short
 from nsh.printed import published
@@ -34,7 +35,7 @@ def about(study: Study) -> Block:
     if "models" in study.values:
         names = ", ".join(model.name for model in study.models) or "none"
         lines.append(f"Models run: {names} (condition {short(', '.join(study.conditions))}, {study.values['dtype']}).")
-        if "released" in study.values:
+        if "released" in study.values and study.conditions[0] not in TASKS:
             lines.append(f"The papers' models: {study.real_source}.")
         ways = dict.fromkeys(way for how in study.records["settings"].unique() for way in how.split("; ") if way)
         lines += [f"Run in another way than the papers: {'; '.join(ways)}."] * bool(ways)

@@ -17,7 +17,7 @@ from nsh.errors import DataError
 Messages = tuple[tuple[str, str], ...]
 TURNS = ("system", "user")
 NEEDED = {"user", "max_new_tokens", "status", "source", "budget"}
-ALLOWED = {"system", "system_of", "user_of", "note", "example", "support"}
+ALLOWED = {"system", "system_of", "user_of", "note", "example", "support", "parts"}
 FIELD = re.compile(r"\{([a-z_]+)\}")
 STATUSES = ("verbatim", "partly reconstructed", "reconstructed")  # from the papers' own words to ours
 
@@ -36,7 +36,7 @@ def template(name: str | Path) -> Mapping[str, Any]:
     mapping
         `source`; `status`, one of `STATUSES`, and `note`, what is ours; `max_new_tokens` and `budget` (whether the
         paper prints that number or it is reconstructed); the turns, `system` and `user`. A file that writes
-        ``user_of: direct`` takes the turn of that file.
+        ``user_of: direct`` takes the turn of that file. `example`, `support` and `parts` are what its calls put in.
 
     Raises
     ------

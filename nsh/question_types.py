@@ -6,17 +6,27 @@ from functools import cache
 from nsh.declared import read_data
 
 
+def phrase_lists() -> Mapping[str, Mapping[str, list[str]]]:
+    """The phrases of each type: those that a paper prints, the reconstructed ones, and those that tell no type.
+
+    Examples
+    --------
+    >>> phrase_lists()["treatment"]["general"]
+    ['following would']
+    """
+    return read_data("question_types.yaml")["types"]
+
+
 @cache
 def phrases() -> Mapping[str, tuple[str, ...]]:
-    """Read the phrases of each type of question, in the order in which the types are tried.
+    """The phrases that tell each type of question, in the order in which the types are tried.
 
     Examples
     --------
     >>> {kind: len(found) for kind, found in phrases().items()}
-    {'investigation': 6, 'treatment': 12, 'diagnosis': 6}
+    {'investigation': 6, 'treatment': 11, 'diagnosis': 5}
     """
-    types = read_data("question_types.yaml")["types"]
-    return {kind: (*lists["printed"], *lists["reconstructed"]) for kind, lists in types.items()}
+    return {kind: (*lists["printed"], *lists["reconstructed"]) for kind, lists in phrase_lists().items()}
 
 
 def question_type(question: str) -> str:
@@ -34,7 +44,8 @@ def question_type(question: str) -> str:
 
     References
     ----------
-    ``facts`` Appendix A, Filter 5: the numbers of phrases and nine of them; the other fifteen are reconstructed.
+    ``facts`` Appendix A, Filter 5: the numbers of phrases and nine of them. Of the other fifteen, all reconstructed,
+    two tell no type and are left out here.
 
     Examples
     --------

@@ -23,8 +23,8 @@ def load_ratings(path: str | Path) -> pd.DataFrame:
     Parameters
     ----------
     path : str or pathlib.Path
-        A .csv file with a row per encounter: `question_id`, `persona` (its first word names the voice) and a column
-        `<item>__<rater>` each, in which a blank cell is a missing rating.
+        A .csv file with a row per encounter: `question_id`, `persona` (the voice, or text whose first word is its name
+        in the release) and a column `<item>__<rater>` each, in which a blank cell is a missing rating.
 
     Returns
     -------
@@ -50,9 +50,10 @@ def load_ratings(path: str | Path) -> pd.DataFrame:
     names, rows = released_names(), []
     for where, row in read_file(data_file(path)):
         case = identifier("question_id", row.get("question_id"), where)
-        voice = text("persona", row.get("persona"), where).split()[0]
+        persona = text("persona", row.get("persona"), where).strip()
+        voice = names.get(persona.split()[0], persona)
         for column in (name for name in row if "__" in name):
-            rows.append([case, names.get(voice, voice), *column.split("__", 1), number(column, row[column], where)])
+            rows.append([case, voice, *column.split("__", 1), number(column, row[column], where)])
     ratings = pd.DataFrame(rows, columns=[*RATING, "rating"])
     check_columns(ratings, [], f"ratings of {path}", once=RATING)
     if (ratings := ratings.dropna(ignore_index=True)).empty:

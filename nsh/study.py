@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import ParameterError
-from nsh.jobs import Job, Settings, jobs
+from nsh.jobs import AUDIT, Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
 from nsh.place import medqa_test, packaged_generations, store_folder
 from nsh.pull import released_dir
@@ -77,8 +78,8 @@ class Study:
 
     @property
     def conditions(self) -> list[str]:
-        """The conditions of the run: one, or as many as the page compares."""
-        return self.values["conditions"] if "conditions" in self.values else [self.values["condition"]]
+        """The conditions of the run: one, or as many as the page compares; the judges' audit where it names none."""
+        return self.values["conditions"] if "conditions" in self.values else [self.values.get("condition", AUDIT)]
 
     @property
     def jobs(self) -> list[Job]:
@@ -143,7 +144,7 @@ class Study:
             self.tally += tally
             self.stamps = tuple(sorted({*self.stamps, *map(_stamp, outcomes)}))
             for name in self.conditions:
-                own = [outcome for outcome in outcomes if outcome.job.condition == name]
+                own = [outcome for outcome in outcomes if outcome.job.name == name.rpartition(":")[2]]
                 frames.append(from_outcomes(own, model.name, self.shortened(name)))
         return pd.concat(frames, ignore_index=True)
 
@@ -153,10 +154,8 @@ class Study:
 
     def _run(self, model: ModelSpec) -> tuple[list[Outcome], Tally]:
         """Run the study's jobs with a model, generating what the store lacks."""
-        store = Store(store_folder(), packaged_generations())
-        ran = run(self.jobs, self.engine(model), store)
-        store.close()
-        return ran
+        with closing(Store(store_folder(), packaged_generations())) as store:
+            return run(self.jobs, self.engine(model), store)
 
     @property
     def released(self) -> Path | None:
@@ -187,6 +186,8 @@ class Study:
         if "released" in self.values:
             for path in [*released_files(self.released), medqa_test()]:
                 digest.update(path.read_bytes() if path else b"none")
+        for file in filter(None, map(self.values.get, ("ratings", "judgements"))):
+            digest.update(Path(file).read_bytes())
         if self.runs_models:
             for name in self.conditions:
                 path = Path(name.rpartition(":")[0] or ".")  # of a condition of one's own: its code, and prompts by it
@@ -206,5 +207,4 @@ class Study:
 def _stamp(outcome: Outcome) -> str:
     """Engine, device and versions that made an answer."""
     stamp = outcome.completions[-1].stamp
-    parts = [stamp.get(name) for name in ("engine", "device", "versions")]
-    return ", ".join(str(part) for part in parts if part)
+    return ", ".join(str(part) for name in ("engine", "device", "versions") if (part := stamp.get(name)))

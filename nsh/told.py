@@ -6,11 +6,10 @@ from collections.abc import Sequence
 import pandas as pd
 
 from nsh.cases import Case
+from nsh.making.filters import declared
 from nsh.markers import demographic_markers
 from nsh.retellings import describe_retellings, per_case
 
-STEM = re.compile(r"(A|An)\s+\d+[\-\s]?(year|month|week|day)[\-\s]?old")  # `voices` Appendix A
-SHORTEST = 300  # characters, `voices` Appendix A
 WORKED = "MQ_0153"  # the example of `voices` Appendix C
 
 
@@ -37,13 +36,13 @@ def told_of_retellings(cases: Sequence[Case]) -> dict[str, float]:
 
 def told_of_questions(cases: Sequence[Case]) -> dict[str, float]:
     """What `facts` §2.1 and `voices` Appendix A say of the questions."""
-    vignettes = [case.original or "" for case in cases]
+    vignettes, filters = [case.original or "" for case in cases], declared()
     return {
         "n_vignettes": len(cases),
         "n_partial_failed": sum(case.meta.get("_generation_status") != "SUCCESS" for case in cases),
         "n_generations": sum(len(case.narratives) for case in cases),
-        "stem_matches": sum(STEM.match(text) is not None for text in vignettes),
-        "length_matches": sum(len(text) >= SHORTEST for text in vignettes),
+        "stem_matches": sum(re.match(filters["stem"]["pattern"], text) is not None for text in vignettes),
+        "length_matches": sum(len(text) >= filters["length"]["least"] for text in vignettes),
         "min_length": min(map(len, vignettes)),
     }
 

@@ -1,4 +1,4 @@
-"""The engine that runs models with PyTorch and transformers, on a CPU or on GPUs: greedy, in batches of like length."""
+"""The engine that runs models with PyTorch and transformers, on a CPU or on GPUs, in batches of like length."""
 
 import logging
 import time
@@ -14,6 +14,7 @@ from nsh.chat import Prompt, encode
 from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
+from nsh.sampling import Sampler
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
@@ -38,12 +39,12 @@ class Row:
 
 
 class TransformersEngine:
-    """Greedy generation with a transformers model, loaded when the first call needs it.
+    """Generation with a transformers model, loaded when the first call needs it; greedy where a call does not draw.
 
     Rows are sorted by length, read in batches within `batch_tokens`, and continued together. A row leaves at its end
     token, its budget, or (`answer_only`) once its letter is settled. A reply to a call with a schema is complete JSON
-    under it within its budget (`nsh.structured`). In float32 a prompt's text is the same alone and in any batch; in
-    bfloat16 it need not be.
+    under it within its budget (`nsh.structured`), and a call with a temperature has its tokens drawn (`nsh.sampling`).
+    In float32 a call's text is the same alone and in any batch; in bfloat16 it need not be.
 
     Parameters
     ----------
@@ -92,7 +93,8 @@ class TransformersEngine:
         ------
         EngineError
             If the model cannot be loaded, a prompt with its budget exceeds the context or a schema cannot be met within
-            it (before anything is generated; nothing is ever cut), or one row alone does not fit into memory.
+            it (before anything is generated; nothing is ever cut), a call has a schema and a temperature, or one row
+            alone does not fit into memory.
 
         Examples
         --------
@@ -128,9 +130,14 @@ class TransformersEngine:
                 f"{row}: {len(row)} prompt tokens and {call.max_new_tokens} new ones exceed the context of "
                 f"{self.spec.name}, {context}; leave the case out or take a model with a longer context"
             )
-        if call.schema:
-            self.schemas.begin(call)
+        self._held(call)
         return row
+
+    def _held(self, call: Call) -> Any:
+        """What takes a row's tokens in the place of the likeliest one, if anything."""
+        if call.temperature > 0:
+            return Sampler(call)
+        return self.schemas.begin(call) if call.schema else None
 
     def _room_and_start(self, rows: Sequence[Row]) -> tuple[int, Any]:
         """How many tokens to continue together, and what all prompts begin with, read once, where the model allows."""
@@ -149,7 +156,7 @@ class TransformersEngine:
 
         begun, model = time.perf_counter(), self.loaded[0]
         skip = start.mask.shape[1] if start else 0
-        held = [self.schemas.begin(row.call) if row.call.schema else None for row in rows]
+        held = [self._held(row.call) for row in rows]
         prompts = iter([row.prompt.ids[skip:] for row in rows])
         batches = [list(islice(prompts, size)) for size in sizes]
         shared = {
@@ -169,8 +176,8 @@ class TransformersEngine:
                 "system_folded": row.prompt.system_folded,
                 "chat_template": row.prompt.chat_template,
             }
-            if reply := held[place]:
-                own |= {"structured": self.schemas.library, "forced_tokens": reply.forced}
+            if row.call.schema:
+                own |= {"structured": self.schemas.library, "forced_tokens": held[place].forced}
             yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), shared | own)
 
     def _end(self, row: Row, new: Sequence[int]) -> str:

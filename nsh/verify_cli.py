@@ -13,11 +13,11 @@ def verify(
     """Make a random share of the packaged answers again with an empty store, and say how many agree."""
     from nsh.build import checkout
     from nsh.declared import pages
+    from nsh.making.study import study_of
     from nsh.params import for_page, load_file
-    from nsh.study import Study
     from nsh.verify import verify as verify_answers
 
     values = load_file(checkout() / "params" / "workshop.yaml")
-    studies = [Study(slug, for_page(page, values)) for slug, page in pages().items() if "models" in page.parameters]
+    studies = [study_of(page, for_page(page, values)) for page in pages().values() if "models" in page.parameters]
     with chdir(checkout()):  # the pages' own paths are the checkout's
         typer.echo(verify_answers(studies, share, seed))

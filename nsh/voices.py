@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from nsh.declared import read_data
 
+OVERALL = "overall"  # the row over all voices, where a table has one
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:

@@ -165,12 +165,12 @@ def explained(spec: ModelSpec) -> Iterator[None]:
         yield
     except EngineError:
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (what it says goes on, but not the error: it may hold a hub token)
         reason = _advice(spec, error) or _first_line(error)
         if spec.path and spec.path.suffix == ".gguf":
             reason += " (what works: one .gguf file of an architecture that transformers can convert, with the model's"
             reason += " tokenizer.json and tokenizer_config.json beside it; else a folder with safetensors)"
-        raise EngineError(f"{spec.id} could not be loaded: {reason}") from error
+        raise EngineError(f"{spec.id} could not be loaded: {reason}") from None
 
 
 def _advice(spec: ModelSpec, error: BaseException) -> str | None:

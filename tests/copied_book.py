@@ -24,16 +24,16 @@ OTHER_LETTERS = """
 import json, sys
 from nsh.case_files import QUESTIONS, RETELLINGS
 from nsh.declared import pages
+from nsh.making.study import study_of
 from nsh.params import for_page
-from nsh.study import Study
 
 other = {}
-for slug, page in pages().items():
+for page in pages().values():
     if "models" in page.parameters:
-        study = Study(slug, for_page(page, json.loads(sys.argv[1])))
+        study = study_of(page, for_page(page, json.loads(sys.argv[1])))
         case = study.cases[0]
         wrong = next(letter for letter in case.options if letter != case.gold)
-        rows = study.records.query("case == @case.id and voice == @study.reference")
+        rows = study.records.query("case == @case.id and voice == @study.reference").dropna(subset="letter")
         for keys, letter in zip(rows["keys"], rows["letter"]):
             other[keys[-1]] = wrong if letter == case.gold else case.gold
 print(json.dumps(other))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from nsh.case_fields import data_file
 from nsh.case_rows import case_from_row
 from nsh.cases import case_hash, check, load_cases, question_sentence
 from nsh.errors import DataError, MissingDataError, ParameterError
@@ -178,13 +179,14 @@ def test_flat_question_is_the_sentence_where_the_original_has_its_own_column_or_
         ({"options": '{"A": NaN, "B": "y"}'}, "options, A", "text that is not blank", "nan"),
         ({"options": ["x", "y"]}, "options", "an object", "['x', 'y']"),
         ({"id": " "}, "id", "text that is not blank", "' '"),
-        ({"id": 1.0}, "id", "text that is not blank", "1.0"),
+        ({"id": 1.0}, "id", "text or a whole number", "1.0"),
         ({"question": ""}, "question", "text that is not blank", "''"),
         ({"original": "  "}, "original", "text that is not blank", "'  '"),
         ({"narratives": {"clinical": "x"}}, "narratives", "two voices or more", "['clinical']"),
         ({"narratives": None}, "narratives", "an object", "None"),
         ({"narratives": {"clinical": "x", "rural": "\n"}}, "narratives, rural", "text that is not blank", "\\n"),
         ({"narratives": {"clinical": "x", " ": "y"}}, "voice", "text that is not blank", "' '"),
+        ({"narratives": {"clinical": "x", "overall": "y"}}, "voice", "another name", "'overall'"),
         ({"question": "Half \ud83c a pair?"}, "question", "half of a surrogate pair", "Half"),
     ],
 )
@@ -227,11 +229,12 @@ def test_other_voices_than_the_first_case_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b'{"id": "1"}\n', "line 1, field 'options': expected a value (column options); found None"),
+        (b'{"id": "1", "q": "?"}\n', "field 'options': expected a column options; found none of that name (unread: q)"),
         (b"[1, 2]\n", "line 1: expected one JSON object; found '[1, 2]'"),
-        (b'{"id": "1", "op', "line 1: expected one JSON object ("),
-        (b'\n{"id": NaN}\n', "line 2: expected one JSON object (NaN is not JSON)"),
-        (b'{"id": "1", "id": "2"}', "line 1, field 'id': expected each key once"),
+        (b'{"id": "1", "op', "line 1: expected one JSON object, whole, on this line (Unterminated string"),
+        (b'{\n"id": "1"}\n', "line 1: expected one JSON object, whole, on this line ("),
+        (b'\n{"id": NaN}\n', "line 2: expected one JSON object, whole, on this line (NaN is not JSON)"),
+        (b'{"id": "1", "id": "2"}', "line 1, field 'id': expected each key once; found it twice"),
         (b'{"id": "1",\n"question": "\xe4"}', "line 2: expected UTF-8 text; found byte 0xe4. Save the file as UTF-8"),
         (b"\n \n", "holds no cases"),
     ],
@@ -247,7 +250,10 @@ def test_lines_that_are_no_rows(tmp_path, content, message):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("id,question\n1,a,b\n", "row 1: expected 2 cells, as in the header; found 3"),
+        ("id,question\n1,a,b\n", "row 1: expected 2 cells, as in the header (a text with a comma stands in quotation"),
+        ("id,,gold\n1,a,b\n", "header: expected a name for each column; found an empty one"),
+        ("id;question\n1;a\n", "header: expected columns separated by commas; found ';'"),
+        ("id\tquestion\n1\ta\n", r"header: expected columns separated by commas; found '\t'"),
         ("id,id\n1,2\n", "header: expected each column once; found 'id' twice"),
         ('id,question\n1,"a\n', "row 1: not a comma-separated row"),
         ("id,question\n", "holds no cases"),
@@ -293,6 +299,21 @@ def test_unknown_and_missing_sources(tmp_path):
         load_cases("sample")
     with pytest.raises(MissingDataError, match=f"there is no file {tmp_path / 'cases.csv'}"):
         load_cases(tmp_path / "cases.csv")
+
+
+def test_a_case_that_is_not_there_and_the_nearest_that_is(tmp_path):
+    path = jsonl(tmp_path / "cases.jsonl", [nested("knee-1"), nested("hip-1")])
+    assert [case.id for case in load_cases(path, case="hip-1")] == ["hip-1"]
+    with pytest.raises(ParameterError, match=r"case = 'kne-1': .* has none of that id; did you mean 'knee-1'\?"):
+        load_cases(path, case="kne-1")
+
+
+def test_readers_that_take_files_alone_name_what_they_take(tmp_path):
+    with pytest.raises(MissingDataError, match=f"there is no file {tmp_path / 'cases.csv'}"):
+        data_file(tmp_path / "cases.csv")
+    (tmp_path / "cases.txt").touch()
+    with pytest.raises(ParameterError, match=r"expected a file that ends in \.jsonl, \.csv, \.parquet"):
+        data_file(tmp_path / "cases.txt")
 
 
 def test_n_cases_keeps_the_first_and_says_how_many_there_are(tmp_path):

@@ -23,8 +23,9 @@ pytestmark = pytest.mark.slow
 
 VOICES, FACTS, BENCHMARK = "voices-05-anchoring", "facts-04-anchoring", "voices-03-benchmark"
 LEDGER, SETUP = "ledger", "voices-04-setup"
-# Rules find no age in the canned letters; a letter changed under every prompt leaves the pairs of prompts alike.
-NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics"}
+# Rules find no age in the canned letters; a letter changed under every prompt leaves the pairs of prompts alike; a
+# judge or a writer is asked for no letter.
+NOT_BY_A_LETTER = {"voices-h-audits", "sdoh-05-statistics", "voices-b-retelling", "voices-d-additions"}
 # what is changed -> the parameter by which a page takes it
 KINDS = {"generation": "models", "retelling": "source", "released answer": "released"}
 SHOW_TEXT = {SETUP, "facts-03-architecture", "sdoh-03-design", "beyond-guarded"}

@@ -1,9 +1,7 @@
 """Appendices A, B and D of `voices`: composition, allocation, lengths, checks, and fabricated verdicts."""
 
 from dataclasses import replace
-from itertools import product
 
-import numpy as np
 import pandas as pd
 import pytest
 from made_cases import make_cases
@@ -13,7 +11,6 @@ from nsh.cases import Case, load_cases
 from nsh.sections.appendix_cases import (
     MOST,
     agreement_numbers,
-    allocate,
     case_facts,
     composition,
     extra_words,
@@ -49,23 +46,6 @@ def test_the_split_is_read_from_the_file_of_the_test_split(tmp_path, monkeypatch
     monkeypatch.setenv("NSH_MEDQA_TEST", str(file))
     cases = [told({"clinical": "."}, text, number) for number, text in enumerate(["Knee pain.  Why?", "Fever.", None])]
     assert case_facts(cases)["MedQA split"].tolist() == ["test", "train", "not stated"]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_allocation_is_the_one_nearest_to_the_quotas(seed):
-    """Brute force over all ways of sharing n out: none has a smaller sum of squared distances from the quotas."""
-    generator = np.random.default_rng(seed)
-    sizes, n = pd.Series(generator.integers(1, 30, 4)), int(generator.integers(2, 9))
-    quota = n * sizes.to_numpy() / sizes.sum()
-    ways = [way for way in product(range(n + 1), repeat=4) if sum(way) == n]
-    best = min(((np.array(way) - quota) ** 2).sum() for way in ways)
-    drawn = allocate(sizes, n)["drawn"].to_numpy()
-    assert drawn.sum() == n and (abs(drawn - quota) < 1).all()
-    assert ((drawn - quota) ** 2).sum() == pytest.approx(best)
-
-
-def test_an_exact_quota_is_drawn_exactly():
-    assert allocate(pd.Series({"a": 10, "b": 20, "c": 30}), 6)["drawn"].tolist() == [1, 2, 3]
 
 
 def test_extra_words_are_a_share_of_the_original_and_need_one():

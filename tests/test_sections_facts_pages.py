@@ -111,8 +111,9 @@ def test_own_cases_are_counted_as_the_released_ones():
 
 
 def test_made_up_ratings_are_named_and_have_the_shape_of_the_released():
-    ratings, note = facts_dataset.rated(open_page("facts-02-dataset", released="off"))
-    assert "FABRICATED" in note
+    rated = facts_dataset.rated(open_page("facts-02-dataset", released="off"))
+    assert "FABRICATED" in rated.note and "FABRICATED" in rated.whose
+    ratings = rated.ratings
     assert len(ratings) == 10 * 3 * 3 * 3
     numbers = facts_ratings(ratings)
     assert numbers["n_informative"] == 2

@@ -62,38 +62,6 @@ def composition(facts: pd.DataFrame) -> pd.DataFrame:
     return counts.rename("cases").reset_index().assign(**{"share, %": 100 * counts.to_numpy() / len(facts)})
 
 
-def allocate(sizes: pd.Series, n: int) -> pd.DataFrame:
-    """Draws per stratum when n are drawn in proportion: whole parts of the quotas, the rest to the largest remainders.
-
-    Parameters
-    ----------
-    sizes : pandas.Series
-        Cases per stratum.
-    n : int
-        Draws in all.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per stratum `cases`, `quota` (n · cases / all cases) and `drawn`, whole numbers that add up to n, each less
-        than one from its quota.
-
-    References
-    ----------
-    ``voices`` Appendix A says "proportional stratified sampling" and nothing of rounding; the rule is ours.
-
-    Examples
-    --------
-    >>> allocate(pd.Series({"a": 5, "b": 3, "c": 2}), 4)["drawn"].tolist()
-    [2, 1, 1]
-    """
-    quota = n * sizes / sizes.sum()
-    drawn = np.floor(quota + 1e-9).astype(int)
-    most = (quota - drawn).sort_values(ascending=False, kind="stable").index[: n - drawn.sum()]
-    drawn[most] += 1
-    return pd.DataFrame({"cases": sizes, "quota": quota, "drawn": drawn})
-
-
 def extra_words(cases: Sequence[Case]) -> pd.DataFrame:
     """Words of each retelling above those of its original, in per cent: `case`, `voice`, `extra`; none without one."""
     frame = per_case(cases).dropna(subset="original_words")
@@ -204,5 +172,6 @@ def agreement_numbers(verdicts: pd.DataFrame, reference: str = "clinical") -> di
     inside = pairs[(pairs["voice"] != "all voices") & (pairs["judge_b"] == "P")]["kappa"]
     numbers |= {"judge_kappa_P_within_lo": inside.min(), "judge_kappa_P_within_hi": inside.max()}
     marked = verdicts[(verdicts["judge"] == "P") & (verdicts["voice"] != reference)]
-    numbers["n_no_addition_judge_P"] = int((marked.groupby("case")["n_relevant"].sum() == 0).sum())
+    added = marked.groupby("case")["n_relevant"].sum(min_count=marked["voice"].nunique())  # of cases judged in all
+    numbers["n_no_addition_judge_P"] = int((added == 0).sum())
     return numbers

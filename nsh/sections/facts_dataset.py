@@ -1,7 +1,9 @@
 """The data set and its human validation (`facts` §2, Appendix I): counts of the texts, and the physicians' ratings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -52,13 +54,25 @@ def fabricated_ratings(questions: int = 10) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["case", "voice", "item", "rater", "rating"])
 
 
-def rated(study: Study) -> tuple[pd.DataFrame, str]:
-    """The released ratings and an empty note; or fabricated ones, and a note that says so."""
+@dataclass(frozen=True, slots=True)
+class Rated:
+    """Ratings, `whose` they are in two or three words, and a note where they are not the released ones."""
+
+    ratings: pd.DataFrame
+    whose: str
+    note: str = ""
+
+
+def rated(study: Study) -> Rated:
+    """The ratings of the page: those of the file that it names, else the released ones, else fabricated ones."""
+    if file := study.values["ratings"]:
+        note = f"The ratings are those of {Path(file).name}; the printed numbers are of other retellings and raters."
+        return Rated(load_ratings(file), "given ratings", note)
     path = study.released / RATINGS if study.released else None
     if path and path.is_file():
-        return load_ratings(path), ""
+        return Rated(load_ratings(path), "released ratings")
     note = "FABRICATED ratings: nobody gave them. The physicians' ratings are not here; `nsh data pull` fetches them."
-    return fabricated_ratings(), note
+    return Rated(fabricated_ratings(), "FABRICATED ratings", note)
 
 
 def sources(study: Study, ratings: pd.DataFrame | None) -> dict[str, Any]:

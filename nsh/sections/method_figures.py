@@ -1,7 +1,6 @@
 """Figures of what methods change: series of values in rows, printed ones hollow, text at the right."""
 
 from collections.abc import Mapping
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -65,7 +64,8 @@ def series_in_rows(
     for place, (name, style) in enumerate(looks.items()):
         heights = np.arange(len(values)) + 0.6 * ((place + 0.5) / len(looks) - 0.5)
         axes.plot(values[name].astype(float), heights, linestyle="none", **style)
-        shown = pd.Series(nan, values.index) if printed is None else printed[name].reindex(values.index).astype(float)
+        beside = values.iloc[:0] if printed is None else printed
+        shown = beside.reindex(values.index, columns=[name])[name].astype(float)
         axes.plot(shown, heights, linestyle="none", **hollow(style["marker"]))
         for row, value, other in zip(values.index, values[name], shown, strict=True):
             texts_of = [format_cell(value, spec)] * (value == value or other != other)
