@@ -52,10 +52,11 @@ def transcript(outcome: Outcome) -> list[Step]:
 
 def hidden(study: Study) -> Block | None:
     """What stands in the place of the cases' texts, and of what models made of them, where they may not be shown: the
-    samples are ours and a file is the reader's own, but of the released cases and of a data set on the hub a page
-    holds ids, letters and numbers only."""
+    samples are ours and a file is the reader's own, but of the released cases, of a data set on the hub and of any
+    case that states an exam step (`meta_info`), as MedQA's do, a page holds ids, letters and numbers only."""
     source = str(study.values["source"])
-    if source == "samples" or (source.endswith(TEXT_FILES) and not source.startswith("hf:")):
+    local = source == "samples" or (source.endswith(TEXT_FILES) and not source.startswith("hf:"))
+    if local and not any(case.meta.get("meta_info") for case in study.cases):
         return None
     return callout(f"The texts of “{source}” are not shown here: ids, letters and numbers only.")
 

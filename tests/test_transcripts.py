@@ -1,5 +1,8 @@
 """Transcripts: what a page shows of each call, to the letter and escaped."""
 
+import json
+from pathlib import Path
+
 import pytest
 from made_cases import make_cases
 
@@ -11,6 +14,7 @@ from nsh.runner import run
 from nsh.store import Store
 from nsh.transcripts import chosen, hidden, reply_lengths, shown, transcript, written_out
 
+SAMPLES = Path(__file__).resolve().parents[1] / "nsh" / "data" / "samples.jsonl"
 NASTY = "Hb <5 g/dL <b>x</b><script>1</script> $a$ α"
 
 
@@ -90,3 +94,10 @@ def test_only_samples_and_the_reader_s_own_files_are_shown(tmp_path, monkeypatch
         assert hidden(study) is None and study.cases[0].question in str(shown(study, outcome))
     study.values["source"] = source
     assert str(shown(study, outcome)) == str(hidden(study)) and source in str(hidden(study))
+
+
+def test_a_file_that_was_made_of_medqa_is_not_shown(tmp_path):
+    rows = [json.loads(line) for line in SAMPLES.read_text(encoding="utf-8").splitlines()[:2]]
+    file = tmp_path / "sampled.jsonl"
+    file.write_text("\n".join(json.dumps(row | {"meta_info": "step1"}) for row in rows), encoding="utf-8")
+    assert hidden(open_page("voices-04-setup", models=[], source=str(file)))
