@@ -61,7 +61,7 @@ def gap_as_cases_are_added(
 
 
 def bootstrap_to_watch(
-    records: pd.DataFrame, seed: int = 0, model: str | None = None, reference: str = "clinical", resamples: int = 2000
+    records: pd.DataFrame, model: str | None = None, reference: str = "clinical", resamples: int = 2000, seed: int = 0
 ) -> Widget | Block:
     """Watch the bootstrap distribution of one model's gap build up, draw after draw.
 

@@ -118,7 +118,7 @@ def test_no_gap_is_said_in_words():
 def test_the_draws_are_those_of_the_interval():
     """After all draws the shaded range is the interval that `anchoring` reports from the same seed."""
     records = fabricated(random_answers(50, 3, seed=5))
-    widget = bootstrap_to_watch(records, 7, resamples=300)
+    widget = bootstrap_to_watch(records, resamples=300, seed=7)
     row = 100 * anchoring(records, resamples=300, permutations=0, seed=7).iloc[0][["gap", "gap_lo", "gap_hi"]]
     said = labels(widget)
     assert said[-1].endswith("300 draws: {:.1f} [{:.1f}, {:.1f}].".format(*row).replace("-", "−"))
