@@ -57,6 +57,7 @@ def filter_questions(source: str, out: Out) -> None:
     """
     from nsh.making import filters, items
 
+    out = items.writable(out)
     questions = items.load_items(source)
     mask = filters.apply(questions)
     kept = filters.kept(questions, mask)
@@ -78,13 +79,13 @@ def sample(
     """
     from nsh.making import items, sampling
 
+    out = items.writable(out)
     questions = items.load_items(source)
     drawn = sampling.sample(questions, n, seed)
     items.write_items(drawn, out)
-    table = sampling.allocation(sampling.stratum_sizes(questions), n)
-    taken = sampling.stratum_sizes(drawn).reindex(table.index, fill_value=0)
-    typer.echo(table.assign(sample=taken).to_string())
-    typer.echo(f"{out}: {n} of {len(questions)} questions, {max(n - table['drawn'].sum(), 0)} of them as top-up")
+    table = sampling.draw_table(questions, drawn)
+    typer.echo(table.to_string())
+    typer.echo(f"{out}: {n} of {len(questions)} questions, {sampling.topped_up(table)} of them as top-up")
 
 
 data_app.command(epilog=FOR)(retell)

@@ -95,8 +95,8 @@ def greedy(
     start : Read, optional
         What all prompts begin with and are given without.
     held : sequence, optional
-        For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.sampling.Sampler`, whose `next` takes
-        the scores of all tokens and gives the one to take.
+        For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.token_sampling.Sampler`, whose
+        `next` takes the scores of all tokens and gives the one to take.
 
     Yields
     ------

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from nsh.conditions import Answer, Steps
 from nsh.engines import Call, Completion, Engine
@@ -121,7 +122,7 @@ def run(todo: Iterable[Job], engine: Engine, store: Store) -> tuple[list[Outcome
     while running := [outcome for outcome in outcomes if outcome.call]:
         waiting: dict[str, list[Outcome]] = {}
         for outcome in running:
-            waiting.setdefault(key_of(engine.identity, outcome.call), []).append(outcome)
+            waiting.setdefault(key_of(_identity(engine, outcome.call), outcome.call), []).append(outcome)
         tally.shared += len(running) - len(waiting)
         calls = {key: alike[0].call for key, alike in waiting.items()}
         for key, completion in _complete(calls, engine, store, tally):
@@ -130,6 +131,11 @@ def run(todo: Iterable[Job], engine: Engine, store: Store) -> tuple[list[Outcome
                 outcome.completions += (completion,)
                 outcome.advance(completion)
     return outcomes, tally
+
+
+def _identity(engine: Engine, call: Call) -> dict[str, Any]:
+    """What shapes the text of a call: the engine's identity, or of an engine of several models, that of the call's."""
+    return engine.identity_of(call) if hasattr(engine, "identity_of") else engine.identity
 
 
 def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally) -> Iterator[tuple[str, Completion]]:
@@ -144,7 +150,7 @@ def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally
             yield key, completion
     with Progress(len(missing), f"{engine.identity['model']}") as progress:
         for index, completion in engine.generate([calls[key] for key in missing]):
-            store.put(missing[index], completion, engine.identity)
+            store.put(missing[index], completion, _identity(engine, calls[missing[index]]))
             tally.generated += 1
             progress.update()
             yield missing[index], completion

@@ -14,7 +14,7 @@ from nsh.chat import Prompt, encode
 from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
-from nsh.sampling import Sampler
+from nsh.token_sampling import Sampler
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
@@ -43,8 +43,8 @@ class TransformersEngine:
 
     Rows are sorted by length, read in batches within `batch_tokens`, and continued together. A row leaves at its end
     token, its budget, or (`answer_only`) once its letter is settled. A reply to a call with a schema is complete JSON
-    under it within its budget (`nsh.structured`), and a call with a temperature has its tokens drawn (`nsh.sampling`).
-    In float32 a call's text is the same alone and in any batch; in bfloat16 it need not be.
+    under it within its budget (`nsh.structured`); a call with a temperature has its tokens drawn
+    (`nsh.token_sampling`). In float32 a call's text is the same alone and in any batch; in bfloat16 it need not be.
 
     Parameters
     ----------

@@ -288,6 +288,6 @@ def test_the_page_lists_terms_effects_and_what_fails():
 def test_the_page_draws_the_printed_fraction():
     # 1,000 of 2,921: 10 of 30, in shares of 20/3 and 10/3
     items = [item(GOOD, str(n), step="step1" if n % 3 else "step2&3") for n in range(30)]
-    table = filtering.drawing(items)
+    table = filtering.drawn_of(items)
     assert table[["pool", "drawn"]].values.tolist() == [[20, 6], [10, 3]] and table["sample"].sum() == 10
-    assert filtering.drawing(items[:1])["sample"].tolist() == [1] and filtering.drawing([]).empty
+    assert filtering.drawn_of(items[:1])["sample"].tolist() == [1] and filtering.drawn_of([]).empty

@@ -215,7 +215,10 @@ def test_an_auditor_of_its_own(tmp_path):
     engine = Audited(*(ScriptedEngine(who, reply(who)) for who in seen))
     assert told(engine, tmp_path).gave_up == []
     assert (set(seen["writer"]), set(seen["auditor"])) == ({"retell"}, {"audit"})
-    assert engine.identity["model"] == "writer" and engine.identity["auditor"]["model"] == "auditor"
+    seen["writer"].clear()
+    seen["another"] = []
+    assert told(Audited(engine.engines[0], ScriptedEngine("another", reply("another"))), tmp_path).gave_up == []
+    assert seen["writer"] == [] and set(seen["another"]) == {"audit"}  # the texts are there, the audits are not
 
 
 def test_a_budget_of_the_run_holds_for_writer_and_auditor_and_the_drawing_stays(tmp_path):
@@ -288,4 +291,9 @@ def test_the_command_takes_an_auditor_of_its_own(command, tmp_path):
     assert ran.exit_code == 0
     (stored,) = (tmp_path / "store").glob("*.jsonl")
     identities = {json.dumps(json.loads(line)["engine"]) for line in stored.read_text(encoding="utf-8").splitlines()}
-    assert len(identities) == 1 and json.loads(identities.pop())["auditor"]["model"] == "scripted-judge"
+    assert {json.loads(identity)["model"] for identity in identities} == {"scripted", "scripted-judge"}
+
+
+def test_another_seed_gives_other_calls():
+    (first,), (other,) = (retelling_jobs(CASES[:1], [register("cultural")], seed=seed) for seed in (0, 1))
+    assert next(first.start()).seed != next(other.start()).seed

@@ -1,7 +1,7 @@
 """What a program checks in a retelling before an auditor is asked; each check that fails is named, with what failed it.
 
-Two of them are stricter than the papers, whose released marked retellings are twice as long as was asked and often
-leave the age implicit: a register of one's own may ask for other lengths.
+Two of them are stricter than the papers, whose released marked retellings are half again to twice as long as was
+asked and often leave the age implicit: a register of one's own may ask for other lengths.
 """
 
 import re
@@ -89,8 +89,8 @@ def _values(case: Case, register: Register, text: str) -> str:
 
 
 def _question(case: Case, register: Register, text: str) -> str:
-    """The question sentence, where it is not kept."""
-    return "" if fold(case.question) in fold(text) else case.question
+    """The question sentence, where the text does not end with it."""
+    return "" if fold(text).endswith(fold(case.question)) else case.question
 
 
 def _person(case: Case, register: Register, text: str) -> str:

@@ -156,8 +156,8 @@ def item_row(item: Item) -> dict[str, Any]:
     return {**laid, "original": item.vignette, "meta_info": item.step, **item.metadata}
 
 
-def write_items(items: Iterable[Item], path: str | Path) -> None:
-    """Write items to a .jsonl file, an `item_row` a line; what was there is replaced once all are written.
+def writable(path: str | Path) -> Path:
+    """The absolute path of a .jsonl file that can be written.
 
     Raises
     ------
@@ -167,7 +167,24 @@ def write_items(items: Iterable[Item], path: str | Path) -> None:
     path = Path(path).expanduser().absolute()
     if path.suffix.lower() != ".jsonl" or not path.parent.is_dir():
         raise ParameterError(f"{path}: expected a file that ends in .jsonl, in a folder that exists")
+    return path
+
+
+def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
+    """Write rows to a .jsonl file, one a line; what was there is replaced once all are written.
+
+    Raises
+    ------
+    ParameterError
+        As `writable`.
+    """
+    path = writable(path)
     half = path.with_name(f"{path.name}.part")
-    lines = [json.dumps(item_row(item), ensure_ascii=False, default=str) for item in items]
+    lines = [json.dumps(row, ensure_ascii=False, default=str) for row in rows]
     half.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    half.replace(path)
+    return half.replace(path)
+
+
+def write_items(items: Iterable[Item], path: str | Path) -> Path:
+    """Write items to a .jsonl file, an `item_row` a line (`write_rows`)."""
+    return write_rows(map(item_row, items), path)

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
+from typing import Any
 
 from nsh.cases import Case
 from nsh.conditions import Answer, Condition, Steps
@@ -42,11 +43,21 @@ class Retelling(Answer):
 
 
 class Audited:
-    """An engine that writes with one model and audits with another, both held in memory."""
+    """An engine that writes with one model and audits with another, both held in memory.
+
+    Parameters
+    ----------
+    writer, auditor : Engine
+        Each call is kept under the identity of the one that completes it.
+    """
 
     def __init__(self, writer: Engine, auditor: Engine):
         self.engines = (writer, auditor)
-        self.identity = writer.identity | {"auditor": auditor.identity}
+        self.identity = writer.identity
+
+    def identity_of(self, call: Call) -> dict[str, Any]:
+        """The identity of the engine that completes a call."""
+        return self.engines[call.stage == AUDIT].identity
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
         """Complete the writer's calls, then the auditor's."""
@@ -114,7 +125,7 @@ def read_audit(reply: Completion) -> tuple[str, tuple[str, ...]]:
     return read["verdict"] if follows else "contradictory", missing
 
 
-def retelling(register: Register, attempts: int = ATTEMPTS) -> Condition:
+def retelling(register: Register, attempts: int = ATTEMPTS, seed: int = 0) -> Condition:
     """Retell-then-audit in one register, in the form of a condition.
 
     Parameters
@@ -122,6 +133,8 @@ def retelling(register: Register, attempts: int = ATTEMPTS) -> Condition:
     register : Register
     attempts : int
         Most attempts; each has another opening style and seed.
+    seed : int
+        Of the draw; another one gives other retellings of the same cases.
 
     Returns
     -------
@@ -145,8 +158,8 @@ def retelling(register: Register, attempts: int = ATTEMPTS) -> Condition:
     def retell(case: Case, voice: str) -> Steps:
         tried: list[Attempt] = []
         for opening in islice(cycle(openings(case.id, register)), attempts):
-            reply = yield writing(case, register, opening, len(tried) + 1)
-            text, failed, verdict = reply.text.strip(), {}, ("", ())
+            reply = yield writing(case, register, opening, (seed << 16) + len(tried) + 1)
+            text, verdict = reply.text.strip(), ("", ())
             failed = {"end": "cut off at its budget"} if reply.finish == "length" else {}
             failed |= failed_checks(case, register, text)
             if not failed:

@@ -1,6 +1,5 @@
 """Many cases retold at once: the jobs, the cases that come of them, a report on every attempt, and a file of cases."""
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +11,7 @@ from nsh.cases import Case, load_cases, source_rows
 from nsh.engines import Engine
 from nsh.errors import DataError, ParameterError
 from nsh.jobs import PAPERS_WAY, Job, Settings
-from nsh.making.items import Item, load_items
+from nsh.making.items import Item, load_items, write_rows
 from nsh.making.retell import ATTEMPTS, retelling
 from nsh.making.voices import Register
 from nsh.matrix import tidy
@@ -53,9 +52,28 @@ class Retold:
 
 
 def retelling_jobs(
-    cases: Iterable[Case], registers: Sequence[Register], attempts: int = ATTEMPTS, settings: Settings = PAPERS_WAY
+    cases: Iterable[Case],
+    registers: Sequence[Register],
+    attempts: int = ATTEMPTS,
+    settings: Settings = PAPERS_WAY,
+    seed: int = 0,
 ) -> list[Job]:
     """Every case in every register, as jobs for `nsh.run`.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        With their original vignettes.
+    registers : sequence of Register
+    attempts, seed
+        As in `nsh.making.retell.retelling`.
+    settings : Settings
+        How the calls are made.
+
+    Returns
+    -------
+    list of Job
+        Case by case, in the order of the registers.
 
     Raises
     ------
@@ -74,7 +92,7 @@ def retelling_jobs(
     names = [register.name for register in registers]
     if len(set(names)) < len(names) or not names or attempts < 1:
         raise ParameterError(f"registers {', '.join(names) or 'none'}, attempts {attempts}: each once, and 1 or more")
-    conditions, jobs = [retelling(register, attempts) for register in registers], []
+    conditions, jobs = [retelling(register, attempts, seed) for register in registers], []
     for case in cases:
         if case.original is None:
             raise DataError(f"case {case.id} has no original vignette to retell")
@@ -85,7 +103,12 @@ def retelling_jobs(
 
 
 def retell_all(
-    cases: Iterable[Case | Item], registers: Sequence[Register], engine: Engine, store: Store, attempts: int = ATTEMPTS
+    cases: Iterable[Case | Item],
+    registers: Sequence[Register],
+    engine: Engine,
+    store: Store,
+    attempts: int = ATTEMPTS,
+    seed: int = 0,
 ) -> Retold:
     """Retell cases in registers, many at once; what the store holds already is not generated again.
 
@@ -98,8 +121,13 @@ def retell_all(
     engine : Engine
         Writes and audits; `nsh.making.retell.Audited` does so with two models.
     store : Store
-    attempts : int
-        Most attempts for a case in one register.
+    attempts, seed
+        As in `nsh.making.retell.retelling`.
+
+    Returns
+    -------
+    Retold
+        The cases that were told well in every register, a report with a row per attempt, and who was given up.
 
     Raises
     ------
@@ -120,7 +148,7 @@ def retell_all(
     (['failed', 'gave up'], 'length; value; question; person')
     """
     cases = [case if isinstance(case, Case) else case_of(case) for case in cases]
-    return retold(run(retelling_jobs(cases, registers, attempts), engine, store)[0])
+    return retold(run(retelling_jobs(cases, registers, attempts, seed=seed), engine, store)[0])
 
 
 def to_retell(source: str | Path, n: int | None = None) -> list[Case]:
@@ -177,18 +205,29 @@ def _reason(row) -> str:
 def write_cases(cases: Sequence[Case], path: str | Path) -> Path:
     """Write cases as JSON lines, as `nsh data check` and every page take them.
 
+    Parameters
+    ----------
+    cases : sequence of Case
+    path : str or pathlib.Path
+        As `nsh.making.items.writable` takes it.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
     Raises
     ------
     DataError
         If there are none.
+    ParameterError
+        As `nsh.making.items.writable`.
     """
     if not cases:
         raise DataError(f"{path}: no case was retold in every voice, so there is none to write")
-    rows = [
+    rows = (
         {"id": case.id, "question": case.question, "options": case.options, "gold": case.gold}
         | {"original": case.original, "narratives": case.narratives, **case.meta}
         for case in cases
-    ]
-    lines = [json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows]
-    Path(path).write_text("".join(lines), encoding="utf-8")
-    return Path(path)
+    )
+    return write_rows(rows, path)

@@ -63,6 +63,24 @@ def allocation(sizes: Mapping | pd.Series, n: int) -> pd.DataFrame:
     return pd.DataFrame({"pool": pool, "exact": n * pool / pool.sum(), "drawn": whole.clip(lower=1, upper=pool)})
 
 
+def draw_table(items: Sequence[Item], drawn: Sequence[Item]) -> pd.DataFrame:
+    """What a draw took of each stratum of its pool: the columns of `allocation`, and `sample`, with the top-up.
+
+    Examples
+    --------
+    >>> items = [Item(str(n), "Why?", "Why?", {"A": "x", "B": "y"}, "AB"[n % 3 == 0], "step1") for n in range(40)]
+    >>> draw_table(items, sample(items, 10))[["drawn", "sample"]].sum().to_dict()
+    {'drawn': 9, 'sample': 10}
+    """
+    table = allocation(stratum_sizes(items), len(drawn))
+    return table.assign(sample=stratum_sizes(drawn).reindex(table.index, fill_value=0))
+
+
+def topped_up(table: pd.DataFrame) -> int:
+    """How many of a `draw_table` are top-up; none where small strata were raised to more than was wanted."""
+    return max(int(table["sample"].sum() - table["drawn"].sum()), 0)
+
+
 def sample(items: Sequence[Item], n: int = 1000, seed: int = 42) -> list[Item]:
     """Draw n questions in proportion to the strata.
 

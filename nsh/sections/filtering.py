@@ -6,7 +6,7 @@ import pandas as pd
 
 from nsh.making.filters import FILTERS, apply, declared, effect, terms
 from nsh.making.items import Item, items_of, load_items
-from nsh.making.sampling import allocation, sample, stratum_sizes
+from nsh.making.sampling import draw_table, sample
 from nsh.place import medqa_test
 from nsh.study import Study
 
@@ -57,15 +57,7 @@ def not_passing(items: Sequence[Item]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["filter", "fail", "ids"])
 
 
-def drawing(items: Sequence[Item], seed: int = 42) -> pd.DataFrame:
-    """Draw the printed fraction of a pool (1,000 of 2,921): `nsh.making.sampling.allocation`, and what came out.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Per stratum `pool`, `exact`, `drawn` (before the top-up) and `sample` (after it); no row without a question.
-    """
+def drawn_of(items: Sequence[Item], seed: int = 42) -> pd.DataFrame:
+    """The `nsh.making.sampling.draw_table` of the printed fraction of a pool (1,000 of 2,921)."""
     n = max(DRAWN * len(items) // ELIGIBLE, min(len(items), 1))
-    table = allocation(stratum_sizes(items), n)
-    drawn = stratum_sizes(sample(items, n, seed) if n else [])
-    return table.assign(sample=drawn.reindex(table.index, fill_value=0))
+    return draw_table(items, sample(items, n, seed) if n else [])

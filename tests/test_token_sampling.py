@@ -4,14 +4,15 @@ import math
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tiny_model import save_tiny_model
 
 from nsh.engines import Call
 from nsh.errors import EngineError
 from nsh.models import resolve
-from nsh.sampling import Sampler
 from nsh.store import key_of
+from nsh.token_sampling import Sampler
 from nsh.transformers_engine import TransformersEngine
 
 IDENTITY = {"model": "m", "revision": "1", "dtype": "float32", "quantization": None, "template": {}}
@@ -54,6 +55,22 @@ def test_tokens_come_as_often_as_softmax_says(temperature):
 def test_a_token_that_cannot_come_never_comes():
     sampler = Sampler(replace(OLD, temperature=0.9))
     assert {sampler.next([-math.inf, 0.0, -math.inf]) for _ in range(200)} == {1}
+
+
+@pytest.mark.parametrize("temperature", [0.25, 0.9])
+def test_scores_that_differ_in_their_last_digits_give_the_same_tokens(temperature):
+    """A vocabulary of 50,000 with scores like a language model's: few likely tokens and a long tail."""
+    generator = np.random.default_rng(3)
+    samplers = [Sampler(replace(OLD, temperature=temperature)) for _ in range(2)]
+    for _ in range(300):
+        scores = generator.normal(0, 3, 50_000)
+        noisy = scores + generator.normal(0, 1e-5, 50_000)
+        assert samplers[0].next(scores) == samplers[1].next(noisy)
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(EngineError, match="no number"):
+        Sampler(replace(OLD, temperature=0.9)).next([0.0, math.nan, 1.0])
 
 
 @pytest.mark.parametrize("temperature", [0.25, 0.9])

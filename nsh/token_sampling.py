@@ -1,6 +1,6 @@
 """Tokens drawn at a temperature, each row by a generator of its own, so that its text does not depend on the batch."""
 
-import random
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ class Sampler:
         if call.schema:
             raise EngineError("a reply under a schema cannot be drawn; expected temperature 0, or no schema")
         self.temperature = call.temperature
-        self.draw = random.Random(repr((call.messages, call.seed)))
+        seed = hashlib.sha256(repr((call.messages, call.seed)).encode("utf-8", "surrogatepass")).digest()
+        self.uniform = np.random.Generator(np.random.Philox(int.from_bytes(seed))).random
 
     def next(self, scores: Any) -> int:
         """Draw the next token.
@@ -47,9 +48,18 @@ class Sampler:
         Returns
         -------
         int
-            Token t with the probability softmax(scores / temperature)[t]: the first whose cumulative weight exceeds
-            one uniform number.
+            Token t with the probability softmax(scores / temperature)[t], by the Gumbel-max trick: the largest sum of
+            scaled score and Gumbel noise. Scores that differ in their last digits, as those of a row do with its
+            batch, give the same token but where two sums are as near; along a cumulative distribution, boundaries
+            would move.
+
+        Raises
+        ------
+        EngineError
+            If a score is no number.
         """
         scores = np.asarray(scores.float().cpu() if hasattr(scores, "cpu") else scores, dtype=np.float64)
-        weights = np.exp((scores - scores.max()) / self.temperature).cumsum()
-        return int(weights.searchsorted(self.draw.random() * weights[-1], side="right"))
+        if np.isnan(scores).any():
+            raise EngineError("the model's scores hold no number where one is drawn; expected finite scores")
+        noise = -np.log(-np.log(self.uniform(len(scores))))
+        return int(np.argmax(scores / self.temperature + noise))
