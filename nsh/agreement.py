@@ -8,10 +8,9 @@ import pandas as pd
 
 from nsh.discordance import discordance_note, mcnemar_corrected, mcnemar_exact
 from nsh.errors import ParameterError
-from nsh.matrix import VoiceMatrix, tidy, voice_matrices
+from nsh.matrix import RUN, VoiceMatrix, tidy, voice_matrices
 
-KEY = ["model", "condition"]
-PAIR = dict.fromkeys([*KEY, "voice_a", "voice_b"]) | {"n": "int64"}
+PAIR = dict.fromkeys([*RUN, "voice_a", "voice_b"]) | {"n": "int64"}
 MCNEMAR_COLUMNS = PAIR | {"b": "int64", "c": "int64", "n_discordant": "int64", "note": None}
 KAPPA_COLUMNS = PAIR | {"kappa": "float64", "agreement": "float64", "note": None}
 
@@ -70,9 +69,9 @@ def mcnemar(records: pd.DataFrame, reference: str = "clinical", alpha: float = 0
     for name, test in (("p_exact", mcnemar_exact), ("p_chi2", mcnemar_corrected)):
         frame[name] = np.where(tested, test(frame["b"].to_numpy(), frame["c"].to_numpy()), nan)
     for name, member, keys in (
-        ("model", tested, KEY),
-        ("all", tested, KEY[1:]),
-        ("reference", tested & against, KEY[1:]),
+        ("model", tested, RUN),
+        ("all", tested, RUN[1:]),
+        ("reference", tested & against, RUN[1:]),
     ):
         number = member.groupby([frame[key] for key in keys], observed=True).transform("sum")
         frame[f"p_bonferroni_{name}"] = (frame["p_chi2"] * number).clip(upper=1).where(member)

@@ -200,9 +200,8 @@ def show_ledger(
     sources = recompute(released_dir(values["released"]), values["resamples"], values["seed"])
     for reason in sources["left out"]:
         typer.echo(reason, err=True)
-    rows = ledger(sources)
-    for column, chosen in {"paper": paper, "status": status}.items():
-        rows = rows[rows[column] == chosen] if chosen else rows
+    rows = ledger(sources, lambda row: paper in (None, row.paper))
+    rows = rows[rows["status"] == status] if status else rows
     if as_json:
         typer.echo(rows.to_json(orient="records", indent=1, force_ascii=False))
     else:

@@ -106,3 +106,8 @@ def _check(ours: pd.DataFrame, printed: pd.DataFrame, table: str, columns: Mappi
     if not ours.index.is_unique:
         twice = ours.index[ours.index.duplicated()][0]
         raise DataError(f"our frame has more than one row for {twice!r}: pick one condition, one row per {on}")
+
+
+def printed_of(paper: str) -> pd.DataFrame:
+    """The numbers in running text and the claims of a paper, by id: `label`, `where`, `printed`."""
+    return pd.concat([published(f"{paper}_{kind}") for kind in ("text", "claims")]).set_index("id")

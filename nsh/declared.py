@@ -12,6 +12,8 @@ import yaml
 
 from nsh.errors import ParameterError
 
+REAL = ("patterns", "released", "run")
+
 
 class Yaml12(yaml.SafeLoader):
     """Reads plain scalars by YAML 1.2: `no` and dates stay text, `1e-3` is a number, `010` is not an octal 8; a key
@@ -103,6 +105,8 @@ def pages() -> dict[str, Page]:
     'home'
     """
     declared = read_data("pages.yaml").items()
+    if odd := [slug for slug, row in declared if row["real"] not in REAL]:
+        raise ParameterError(f"page {odd[0]}: real is one of {', '.join(REAL)}")
     return {slug: Page(slug, **{**row, "parameters": tuple(row["parameters"])}) for slug, row in declared}
 
 

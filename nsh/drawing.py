@@ -137,7 +137,7 @@ def entry(label: str, **style: Any) -> Line2D:
 def points(values: pd.Series, notes: pd.Series | None = None) -> list[str]:
     """Return values in percentage points as texts, and for a missing one what its note says."""
     reasons = [""] * len(values) if notes is None else notes
-    return [format_cell(value, "z.1f", why).replace("-", "−") for value, why in zip(values, reasons, strict=True)]
+    return [format_cell(value, "z.1f", why) for value, why in zip(values, reasons, strict=True)]
 
 
 def finish(figure: Figure, entries: Sequence[Artist], note: str, what: str, values: Mapping[str, str]) -> Figure:

@@ -9,9 +9,10 @@ from html import escape
 from ipywidgets import HTML, Box, Button, Dropdown, Layout, Stack, Textarea, VBox, Widget, jslink
 
 from nsh.answers import parse_letter
+from nsh.boxes import boxed
 from nsh.errors import NshError
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block, callout
+from nsh.tables import Block, callout
 from nsh.transcripts import NO_MODEL, hidden, written_out
 
 TRANSCRIPTS = 18  # most states of a widget, so that a page stays small
@@ -110,8 +111,7 @@ def try_prompt(study: Study) -> Widget | Block:
                 parse_letter(completion.text, call.letters) if call.letters else (None, "no letter asked for")
             )
             read = f"Read as: {letter or 'no letter'} ({status}). Right answer: {job.case.gold}."
-            reply = f'<pre class="nsh-said" tabindex="0">{escape(completion.text)}</pre><p>{escape(read)}</p>'
-            said.value = Block(f'<div class="nsh-call {NO_MATH}" role="status">{reply}</div>', "").html
+            said.value = f'<div role="status">{boxed([("Reply", "", [("", completion.text)])], after=read).html}</div>'
         except NshError as error:
             said.value = callout(str(error), "warning").html
         finally:

@@ -12,6 +12,7 @@ from matplotlib.ticker import LogLocator
 from nsh.accuracies import OVERALL
 from nsh.drawing import BAND, GRAY, axes_of, checked, entry, finish, hollow, look, points, rows_of, styled, text_columns
 from nsh.errors import DataError
+from nsh.printed import minus
 from nsh.tables import missing_text
 from nsh.voices import styles_of
 
@@ -190,4 +191,4 @@ def _correlation_text(correlation: Any) -> str:
         return f"r {missing_text(correlation.note)} (n = {correlation.n} models)"
     basis = "r is computed on the number of parameters itself, not on its logarithm"
     text = f"r = {correlation.r:z.2f}, 95% interval [{correlation.lo:z.2f}, {correlation.hi:z.2f}]"
-    return f"{text}, p = {correlation.p:.2f}, n = {correlation.n} models\n{basis}".replace("-", "−")
+    return minus(f"{text}, p = {correlation.p:.2f}, n = {correlation.n} models\n{basis}")

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nsh.printed import minus
 from nsh.tables import format_cell
 
 RECORD = "application/papermill.record/"  # as myst_nb.glue writes it, without loading the builder of the book
@@ -14,7 +15,8 @@ def glue(**values: Any) -> None:
     ----------
     **values
         Name to value, or to (value, format specification) such as ``(0.151, ".3f")``. Integers get thousands
-        separators and other numbers three decimals by default; a missing number is glued as "undefined".
+        separators and other numbers three decimals by default; a missing number is glued as "undefined", and a minus
+        is "−".
 
     Examples
     --------
@@ -24,5 +26,5 @@ def glue(**values: Any) -> None:
 
     for name, given in values.items():
         value, spec = given if isinstance(given, tuple) else (given, None)
-        text = {f"{RECORD}text/plain": repr(format_cell(value, spec, "undefined"))}
+        text = {f"{RECORD}text/plain": repr(minus(format_cell(value, spec, "undefined")))}
         display(text, raw=True, metadata={"scrapbook": {"name": name, "mime_prefix": RECORD}})

@@ -5,7 +5,7 @@ claims (``*_claims.csv``). What can be said of each is computed by the checks of
 set beside our own number, or beside what other printed numbers come to.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -106,7 +106,7 @@ def _listed(name: str) -> Iterator[Row]:
         yield Row(row_id, paper, line["where"], line["label"], line["printed"], name, line["id"], (), printed)
 
 
-def ledger(sources: Sources) -> pd.DataFrame:
+def ledger(sources: Sources, chosen: Callable[[Row], bool] = lambda row: True) -> pd.DataFrame:
     """Compute where every printed number stands.
 
     Parameters
@@ -115,6 +115,8 @@ def ledger(sources: Sources) -> pd.DataFrame:
         Our own numbers, as `nsh.recomputed.recompute` gives them: "released" and "aggregate", each a mapping from the
         name of a published table to a frame (indexed by the table's rows, columns named as printed), or from the name
         of a ``_text`` or ``_claims`` file to a series by id. What is not there is left out of the checks.
+    chosen : callable
+        Which rows to check; all unless given.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def ledger(sources: Sources) -> pd.DataFrame:
     """
     checks = {rows: part.to_dict("records") for rows, part in read_texts("ledger/checks.csv").groupby("rows")}
     lines = []
-    for row in ledger_rows():
+    for row in filter(chosen, ledger_rows()):
         found = [_check(row, check, sources) for check in checks.get(f"{row.file}/{row.column}") or checks[row.id]]
         found.sort(key=lambda verdict: list(STATUSES).index(verdict.status))
         told = [verdict for verdict in found if verdict.ours is not None] or found[:1]

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from nsh.drawing import rows_of, styled
 from nsh.ledger import STATUSES, papers
 from nsh.ledger_text import ledger_lines, shown_number
+from nsh.printed import minus
 from nsh.tables import NO_MATH, Block, callout, table
 
 NUMBER = ' class="num"'
@@ -75,7 +76,7 @@ def _row(row: Any, folded: bool) -> str:
     """One row as a table body of its own: what it says, and below it how that was found."""
     place = f"<small>{escape(row.paper)}, {escape(row.where)}</small>"
     cells = f'<th scope="row">{escape(row.label)} {place}</th>'
-    cells += "".join(f"<td{NUMBER}>{escape(text)}</td>" for text in (row.printed, row.ours))
+    cells += "".join(f"<td{NUMBER}>{escape(minus(text))}</td>" for text in (row.printed, row.ours))
     cells += f"<td>{escape(row.status)}</td>"
     told = f'<summary>how<span class="visually-hidden">: {escape(row.label)}</span></summary>{escape(row.how)}'
     how = f"<details{' open' * (not folded)}>{told}</details>" if row.how else ""

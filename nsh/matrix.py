@@ -11,6 +11,7 @@ from nsh.errors import DataError, ParameterError
 from nsh.voices import known_voices
 
 KEY = ("model", "condition", "case", "voice")
+RUN = ["model", "condition"]
 NO_RECORD = -1
 
 

@@ -10,10 +10,9 @@ from nsh.agreement import kappa
 from nsh.dss import dss_summary
 from nsh.errors import ParameterError
 from nsh.gaps import anchoring
-from nsh.matrix import tidy
+from nsh.matrix import RUN, tidy
 from nsh.outcomes import case_outcomes
 
-KEYS = ["model", "condition"]
 MEASURES = ["accuracy", "gap", "nag", "nse", "cc", "dss", "kappa_letter", "kappa_correct"]
 WORSE = {"gap": 1, "nag": 1, "nse": 1, "dss": -1}  # 1 where more is worse, -1 where more is better
 RANKS = {"within": None, "measure_a": None, "measure_b": None, "n": "int64", "rho": "float64", "note": None}
@@ -59,17 +58,17 @@ def measures(records: pd.DataFrame, scores: pd.DataFrame | None = None, referenc
     >>> print(f"gap {first.gap:.3f}, NAG {first.nag:.3f}, NSE {first.nse:.3f}, kappa {first.kappa_correct:.3f}")
     gap 0.131, NAG 0.151, NSE 0.380, kappa 0.412
     """
-    table = case_outcomes(records, resamples=0)[[*KEYS, "n", "accuracy", "nse", "cc", "note"]]
-    table = table.merge(anchoring(records, reference, resamples=0)[[*KEYS, "gap", "nag"]], on=KEYS)
+    table = case_outcomes(records, resamples=0)[[*RUN, "n", "accuracy", "nse", "cc", "note"]]
+    table = table.merge(anchoring(records, reference, resamples=0)[[*RUN, "gap", "nag"]], on=RUN)
     for on in ("letter", "correct"):
-        pairs = kappa(records, on, reference).query("voice_a == @reference").groupby(KEYS)["kappa"]
-        table = table.merge(pairs.agg(lambda values: values.mean(skipna=False)).rename(f"kappa_{on}"), "left", on=KEYS)
+        pairs = kappa(records, on, reference).query("voice_a == @reference").groupby(RUN)["kappa"]
+        table = table.merge(pairs.agg(lambda values: values.mean(skipna=False)).rename(f"kappa_{on}"), "left", on=RUN)
     if scores is not None:
-        table = table.merge(dss_summary(scores)[[*KEYS, "dss"]], "left", on=KEYS)
+        table = table.merge(dss_summary(scores)[[*RUN, "dss"]], "left", on=RUN)
     present = [name for name in MEASURES if name in table]
     missing = [", ".join(name for name in present if isnan(row[name])) for row in table.to_dict("records")]
     notes = zip(table["note"], [f"undefined: {names}" * bool(names) for names in missing], strict=True)
-    return table.assign(note=["; ".join(filter(None, both)) for both in notes])[[*KEYS, "n", *present, "note"]]
+    return table.assign(note=["; ".join(filter(None, both)) for both in notes])[[*RUN, "n", *present, "note"]]
 
 
 def rank_agreement(table: pd.DataFrame, across: str = "condition") -> pd.DataFrame:
@@ -105,10 +104,10 @@ def rank_agreement(table: pd.DataFrame, across: str = "condition") -> pd.DataFra
     >>> print(f"{first.measure_a}, {first.measure_b} of {first.n} models: {first.rho:.2f}")
     gap, nag of 7 models: 0.96
     """
-    if across not in KEYS:
+    if across not in RUN:
         raise ParameterError(f"across = {across!r}: 'condition' or 'model' is expected")
     rows = []
-    for within, group in table.groupby(KEYS[KEYS[0] == across], sort=False):
+    for within, group in table.groupby(RUN[RUN[0] == across], sort=False):
         for a, b in combinations([name for name in WORSE if name in table], 2):
             pairs = group[[a, b]].dropna().round(12)  # equal numbers are ties, however they were summed
             note = f"n = {len(pairs)}: undefined for fewer than three" * (len(pairs) < 3)

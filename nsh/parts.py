@@ -1,22 +1,22 @@
 """Parts that several pages share: what a run is, what must not be read into it, the papers' data beside it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
 from nsh.accuracies import OVERALL, accuracy
 from nsh.agreement import mcnemar
 from nsh.cases import Case
-from nsh.comparison import compare_printed
+from nsh.comparison import compare_printed, printed_of
 from nsh.drawing import Drawing
-from nsh.facts_tables import facts_table3
 from nsh.gaps import anchoring
 from nsh.jobs import TASKS
 from nsh.matrix import order_voices
 from nsh.place import short
-from nsh.printed import published
+from nsh.printed import decimals, minus, published
 from nsh.study import Study
-from nsh.tables import MARKS, Block, callout, table
+from nsh.tables import MARKS, Block, callout, format_cell, table
+from nsh.transcripts import NO_MODEL
 from nsh.voice_figures import voice_accuracy
 from nsh.voices_tables import TABLE1, TABLE1_LABELS, voices_table1
 
@@ -65,7 +65,7 @@ def chance_note(study: Study) -> str:
 def caution(study: Study) -> Block:
     """A box before the run's own numbers: what they can and cannot show."""
     if not study.models:
-        return callout("No model was run: models = [].")
+        return callout(NO_MODEL)
     note = chance_note(study)
     advice = "Its numbers show how the machinery works; they are no finding." if note else "A run, not a replication."
     return callout(f"{note} {advice}".strip(), "warning" if note else "note")
@@ -99,31 +99,43 @@ def interval(value: float, lo: float, hi: float, spec: str = ".3f") -> str:
     ('0.151 [0.120, 0.182]', '0.151 (no interval)')
     """
     bounds = f"[{lo:z{spec}}, {hi:z{spec}}]" if lo == lo and hi == hi else "(no interval)"
-    return f"{value:z{spec}} {bounds}".replace("-", "−") if value == value else "undefined"
+    return minus(f"{value:z{spec}} {bounds}") if value == value else "undefined"
 
 
-def own_table3(study: Study) -> Block | None:
-    """`facts` Table 3 for the run's own models."""
-    if study.records.empty:
-        return None
-    rows = facts_table3(study.records, **study.statistics)
-    rows["NAG"] = [interval(*values) for values in rows[["nag", "nag_lo", "nag_hi"]].to_numpy()]
-    rows = rows.drop(columns=["nag", "nag_lo", "nag_hi", "null_p95"]).rename(columns=heading)
-    return table(rows, "Table 3 for the models of this run: OMR, overall and per voice, and NAG with its 95% interval")
+def beside_printed(
+    ids: Iterable[str],
+    computed: Mapping[str, Mapping[str, float | str | None]],
+    caption: str,
+    printed: str = "printed",
+    paper: str = "voices",
+) -> Block:
+    """Numbers in the running text of a paper and its claims beside ours, with the decimals of the printed ones.
 
-
-def heading(column: str) -> str:
-    """The heading of a column of `facts` Tables 3 and 4.
+    Parameters
+    ----------
+    ids : iterable of str
+        Ids in `nsh.comparison.printed_of`, in the order of the rows.
+    computed : mapping of str to mapping
+        Heading of a column to numbers by id, in the unit that is printed, or to texts such as "3 of 11".
+    caption : str
+        Plain text.
+    printed : str
+        Heading of the printed numbers.
+    paper : str
+        Short name of the paper.
 
     Examples
     --------
-    >>> heading("omr_clinical"), heading("kappa_clinical_cultural"), heading("nag")
-    ('clinical', 'clinical, cultural', 'NAG')
+    >>> ours = {"this run": pd.Series({"gap_overall": -0.0314})}
+    >>> print(beside_printed(["gap_overall"], ours, "Gap").text.splitlines()[1].split())
+    ['gap,', 'twelve', 'models', '0.096', '−0.031']
     """
-    measure, _, voices = column.partition("_")
-    if measure in ("omr", "nag"):
-        return voices or {"omr": "overall", "nag": "NAG"}[measure]
-    return voices.removeprefix("p_").replace("_", ", ")
+    texts = printed_of(paper).loc[list(ids)]
+    rows = pd.DataFrame({"quantity": texts["label"], printed: texts["printed"].map(minus)})
+    specs = [".1e" if text.startswith("<") else f"z,.{decimals(text)}f" for text in texts["printed"]]
+    for head, numbers in computed.items():
+        rows[head] = [format_cell(numbers.get(name), spec) for name, spec in zip(texts.index, specs, strict=True)]
+    return table(rows.reset_index(drop=True), caption, numeric=rows.columns[1:])
 
 
 def mcnemar_table(records: pd.DataFrame, reference: str = "clinical") -> Block:

@@ -195,3 +195,14 @@ def half_unit(printed: str) -> float:
     """
     rounded = "." in printed or printed.strip().endswith("%")
     return 0.5 * 10 ** -decimals(printed) if rounded else 0.0
+
+
+def minus(text: str) -> str:
+    """A text with the typographic minus before its numbers and in their exponents.
+
+    Examples
+    --------
+    >>> minus("-0.03 [-0.05, -.01], p = 1e-05: Qwen2.5-7B")
+    '−0.03 [−0.05, −.01], p = 1e−05: Qwen2.5-7B'
+    """
+    return re.sub(r"((?<![\w-])|(?<=\de))-(?=\.?\d)", "−", text)

@@ -10,10 +10,11 @@ from nsh.accuracies import OVERALL, status_rates
 from nsh.aggregates import authors_aggregates, missing_aggregates
 from nsh.case_files import QUESTIONS
 from nsh.cases import Case, load_cases
-from nsh.dss import dss, dss_summary
+from nsh.dss import SCORES, dss, dss_summary
 from nsh.errors import MissingDataError, NshError
 from nsh.explanations import voices_section6
 from nsh.facts_tables import facts_table3, facts_table4
+from nsh.matrix import tidy
 from nsh.medqa import medqa_split
 from nsh.models import known
 from nsh.patterns import from_patterns
@@ -22,7 +23,7 @@ from nsh.ratings import FACTS, RATINGS, REALISM, facts_ratings, load_ratings
 from nsh.records import records_frame
 from nsh.released import MODELS, load_released
 from nsh.told import told_of_questions, told_of_replies, told_of_retellings
-from nsh.tool_logs import LOG, tool_use
+from nsh.tool_logs import logged_tools
 from nsh.voices_tables import voices_section5, voices_table1
 
 TABLES = {"B1": "facts_table3_b1", "B2": "facts_table5_b2", "B3": "facts_table6_b3"}
@@ -68,7 +69,9 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
     counted = from_patterns([condition for condition in TABLES if condition not in set(records["condition"])])
     left_out += _sources(records, counted)
     records = pd.concat([records, counted], ignore_index=True)
-    tables = _answer_tables(records, options, left_out)
+    scores, why = stability(records)
+    left_out += [f"{why}."] * bool(why)
+    tables = answer_tables(records, by_condition(scores), **options)
     first = records[records["condition"] == "B1"]
     sizes = {model.name: model.parameters for model in known().values() if model.parameters is not None}
     texts = {name: {} for name in TEXTS} | {"voices_text": dict(voices_section5(first, sizes, **options))}
@@ -86,7 +89,10 @@ def recompute(folder: Path | None, resamples: int = 2000, seed: int = 42) -> dic
             texts["facts_text"] |= _ratings(folder, tables)
         except MissingDataError as error:
             left_out.append(f"Ratings: {error}.")
-    texts["facts_text"] |= _tools(folder, tables) | told_of_replies(records)
+    texts["facts_text"] |= told_of_replies(records)
+    if len(tools := logged_tools(folder)):
+        tables["facts_table9_ns_operations"] = tools
+        texts["facts_text"] |= tools[list(MOST_TOOLS)].max().to_dict()
     if absent := missing_aggregates(folder):
         left_out.append(f"{len(absent)} of the authors' aggregate files are not here, the first is {absent[0]}.")
     aggregate = {name: frame.set_index("model") for name, frame in authors_aggregates(folder).items()}
@@ -107,35 +113,6 @@ def _sources(records: pd.DataFrame, counted: pd.DataFrame) -> list[str]:
 def _series(texts: Mapping[str, Mapping[str, float]]) -> dict[str, pd.Series]:
     """Numbers by id, as series."""
     return {name: pd.Series(numbers, dtype=float) for name, numbers in texts.items()}
-
-
-def _answer_tables(records: pd.DataFrame, options: Mapping[str, int], left_out: list[str]) -> dict[str, pd.DataFrame]:
-    """`facts` Tables 1, 3 to 6 and 10, as far as there are answers."""
-    tables = {}
-    stability = _stability(records, left_out)
-    for condition, name in TABLES.items():
-        rows = records[records["condition"] == condition]
-        rates = status_rates(rows).set_index(["voice", "model"])["ok"]
-        tables[name] = facts_table3(rows, **options).assign(parse_rate_pct=100 * rates[OVERALL])
-        if stability is not None:
-            tables[name] = tables[name].join(stability.loc[stability["condition"] == condition, list(DSS_COLUMNS)])
-    tables["facts_table4_b1_agreement"] = facts_table4(records[records["condition"] == "B1"])
-    for name, column in (("facts_table1_nag", "nag"), ("facts_table10_dss", DSS_COLUMNS[1])):
-        tables[name] = pd.DataFrame({c: tables[t][column] for c, t in TABLES.items() if column in tables[t]})
-    return tables
-
-
-def _stability(records: pd.DataFrame, left_out: list[str]) -> pd.DataFrame | None:
-    """DSS by model, with its condition; None where there are no texts or no sentence encoder."""
-    answers = records[records["source"] != "patterns"]
-    if answers.empty:
-        return None
-    try:
-        scores = dss_summary(dss(answers))
-    except NshError as error:
-        left_out.append(f"DSS: {error}.")
-        return None
-    return scores.set_index("model").rename(columns=dict(zip(("dss", "below_pct"), DSS_COLUMNS, strict=True)))
 
 
 def _section6(
@@ -161,11 +138,53 @@ def _ratings(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
     return dict(numbers)
 
 
-def _tools(folder: Path, tables: dict[str, pd.DataFrame]) -> dict[str, float]:
-    """`facts` Table 9 from the logs, and the most calls of each kind for one encounter."""
-    paths = [path for key in MODELS if (path := folder / LOG.format(key=key)).is_file()]
-    logs = [runs for path in paths if len(runs := tool_use(path).query("ablation == 'full'"))]
-    if not logs:
-        return {}
-    tables["facts_table9_ns_operations"] = pd.concat(logs).set_index("model")
-    return tables["facts_table9_ns_operations"][list(MOST_TOOLS)].max().to_dict()
+def condition_table(records: pd.DataFrame, condition: str, reference: str = "clinical", **draws: int) -> pd.DataFrame:
+    """`facts` Table 3, 5 or 6 without DSS: `nsh.facts_tables.facts_table3` of one condition, and `parse_rate_pct` (per
+    cent; missing for pattern counts).
+
+    Examples
+    --------
+    >>> condition_table(from_patterns(), "B2", resamples=0).loc["BioMistral-7B", ["omr", "nag"]].round(3).tolist()
+    [0.231, 0.147]
+    """
+    rows = records[records["condition"] == condition]
+    rates = status_rates(rows).set_index(["voice", "model"])["ok"]
+    return facts_table3(rows, reference, **draws).assign(parse_rate_pct=100 * rates[OVERALL])
+
+
+def answer_tables(
+    records: pd.DataFrame, stable: Mapping[str, pd.DataFrame] | None = None, **draws: int
+) -> dict[str, pd.DataFrame]:
+    """`facts` Tables 1, 3 to 6 and 10 by slug, as far as there are answers; DSS from `by_condition`, where given."""
+    tables = {}
+    for condition, name in TABLES.items():
+        tables[name] = condition_table(records, condition, **draws)
+        if stable:
+            tables[name] = tables[name].join(stable.get(condition, pd.DataFrame(columns=list(DSS_COLUMNS))))
+    tables["facts_table4_b1_agreement"] = facts_table4(records[records["condition"] == "B1"])
+    for name, column in [("facts_table1_nag", "nag")] + [("facts_table10_dss", DSS_COLUMNS[1])] * bool(stable):
+        tables[name] = pd.DataFrame({condition: tables[of][column] for condition, of in TABLES.items()})
+    return tables
+
+
+def stability(records: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """DSS per question (`nsh.dss.dss`) of records with texts, and why there is none where the encoder is missing."""
+    texts, none = records[records["source"] != "patterns"], tidy([], SCORES)
+    try:
+        return none if texts.empty else dss(texts), ""
+    except NshError as error:
+        return none, f"DSS could not be computed: {error}"
+
+
+def by_condition(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Mean DSS and the share of questions below 0.8 by model, named as the printed columns; a frame per condition.
+
+    Examples
+    --------
+    >>> row = {"model": "m", "condition": "B1", "n": 3, "letter_only": True, "empty": False}
+    >>> scores = pd.DataFrame([row | {"case": "1", "dss": 0.9}, row | {"case": "2", "dss": 0.5}])
+    >>> by_condition(scores)["B1"].loc["m"].tolist()
+    [0.7, 50.0]
+    """
+    summary = dss_summary(scores).rename(columns=dict(zip(("dss", "below_pct"), DSS_COLUMNS, strict=True)))
+    return {name: part.set_index("model")[list(DSS_COLUMNS)] for name, part in summary.groupby("condition")}

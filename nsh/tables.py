@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from numbers import Integral, Real
@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from nsh.errors import ParameterError
-from nsh.printed import decimals
+from nsh.printed import decimals, minus
 
 NO_MATH = "tex2jax_ignore mathjax_ignore"  # keeps a dollar sign a dollar sign
 CALLOUTS = ("note", "warning")
@@ -63,7 +63,7 @@ def format_cell(value: Any, spec: str | None = None, note: str | None = "") -> s
     if pd.api.types.is_bool(value):
         return "yes" if value else "no"
     if isinstance(value, Real):
-        return format(value, spec or (",d" if isinstance(value, Integral) else "z.3f"))
+        return minus(format(value, spec or (",d" if isinstance(value, Integral) else "z.3f")))
     return str(value)
 
 
@@ -112,7 +112,7 @@ def table(
     for values, note in zip(frame.itertuples(index=False, name=None), notes, strict=True):
         texts = [format_cell(value, spec, note) for value, spec in zip(values, specs, strict=True)]
         rows.append([_cell(text, number) for text, number in zip(texts, right, strict=True)])
-    return _block(caption, heads, right, rows, row_headers)
+    return block_of(caption, heads, right, rows, row_headers)
 
 
 def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | None = None) -> Block:
@@ -140,19 +140,19 @@ def beside(compared: pd.DataFrame, caption: str, *, labels: Mapping[str, str] | 
         found = {record["column"]: record for record in part.to_dict("records")}
         names = [_cell(labels.get(name, name)) for name in key]
         rows.append([*names, *(_against(found.get(column)) for column in columns)])
-    return _block(caption, heads, [column >= len(keys) for column in range(len(heads))], rows, len(keys))
+    return block_of(caption, heads, [column >= len(keys) for column in range(len(heads))], rows, len(keys))
 
 
 def _against(record: Mapping[str, Any] | None) -> Block:
     """One number of ours with its mark, and the printed number where it is another."""
     if record is None:
         return _cell("not printed")
-    printed = record["printed"]
+    printed = minus(record["printed"])
     if pd.isna(record["equal"]):
         return _cell(f"{missing_text('')} (printed {printed})")
     mark, meaning = MARKS[bool(record["equal"])]
     seen = f' <span class="nsh-mark" role="img" aria-label="{meaning}" title="{meaning}">{mark}</span>'
-    ours = printed if record["equal"] else f"{record['ours']:z.{decimals(printed)}f}"
+    ours = printed if record["equal"] else format_cell(record["ours"], f"z.{decimals(printed)}f")
     if record["equal"]:
         return Block(_cell(ours, after=seen).html, f"{ours} {mark}")
     return Block(_cell(ours, after=f"{seen} <bdi>{escape(printed)}</bdi>").html, f"{ours} {mark} {printed}")
@@ -187,8 +187,10 @@ def _cell(text: str, right: bool = True, after: str = "") -> Block:
     return Block(f"<td{_num(right)}><bdi>{escape(text)}</bdi>{after}</td>", text)
 
 
-def _block(caption: str, heads: list[str], right: list[bool], rows: list[list[Block]], row_headers: int) -> Block:
-    """The whole table, which scrolls sideways where the page is narrow, and its plain text."""
+def block_of(
+    caption: str, heads: Sequence[str], right: Sequence[bool], rows: Sequence[Sequence[Block]], row_headers: int = 0
+) -> Block:
+    """A table of cells that are HTML, which scrolls sideways where the page is narrow, and its plain text."""
     head = "".join(f'<th scope="col"{_num(n)}>{escape(name)}</th>' for name, n in zip(heads, right, strict=True))
     body = ""
     for row in rows:

@@ -76,3 +76,10 @@ def tool_use(path: str | Path, n_questions: int = 1000, n_voices: int = 3) -> pd
     columns["questions_pct"] = 100 * asked["question_id"] / n_questions
     columns["n_calculators"] = calls["tool"].where(calls["calculator"]).groupby([calls[name] for name in RUN]).nunique()
     return pd.DataFrame(columns).join(encounters[list(MOST)].max().rename(columns=MOST)).reset_index()
+
+
+def logged_tools(folder: Path | None) -> pd.DataFrame:
+    """`tool_use` of the full pipeline, by model, from the released logs that are in a folder."""
+    paths = [folder / LOG.format(key=key) for key in MODELS] if folder else []
+    runs = [tool_use(path).query("ablation == 'full'").set_index("model") for path in paths if path.is_file()]
+    return pd.concat(runs) if runs else pd.DataFrame({"tools_per_question": []}, dtype=float)

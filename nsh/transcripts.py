@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from nsh.boxes import boxed
 from nsh.drawing import entry, finish, hollow, look, rows_of, styled
 from nsh.engines import Call, Completion
 from nsh.errors import DataError, ParameterError
 from nsh.prompts import template
 from nsh.runner import Outcome
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block, callout
+from nsh.tables import Block, callout
 from nsh.voices import styles_of
 
 TEXT_FILES = (".jsonl", ".csv", ".parquet")
@@ -87,11 +87,8 @@ def shown(study: Study, outcome: Outcome | None) -> Block:
 
 
 def written_out(outcome: Outcome) -> Block:
-    """A transcript to read: each call with its prompt's source, its turns as they were sent, and the reply as it came.
-
-    Nothing is left out or shortened; text that a model or a file brought is shown literally.
-    """
-    parts, texts = [], []
+    """A transcript to read: each call with its prompt's source, its turns as they were sent, and the reply."""
+    parts = []
     for number, step in enumerate(transcript(outcome), start=1):
         prompt, call, reply = template(step.call.stage), step.call, step.completion
         head = f"Call {number}: {Path(call.stage).stem}"
@@ -99,18 +96,8 @@ def written_out(outcome: Outcome) -> Block:
             f"{prompt['status']}; source: {prompt['source']}. Prompt: {reply.prompt_tokens} tokens. "
             f"Reply: {reply.new_tokens} of at most {call.max_new_tokens} new tokens, ended {ENDS[reply.finish]}."
         )
-        turns = [*call.messages, ("reply", reply.text)]
-        blocks = "".join(
-            f'<p class="nsh-turn">{escape(role)}</p><pre class="nsh-said" tabindex="0">{escape(text)}</pre>'
-            for role, text in turns
-        )
-        parts.append(
-            f'<details class="nsh-call" open><summary>{escape(head)}</summary><p>{escape(facts)}</p>{blocks}</details>'
-        )
-        texts.append("\n".join([head, facts, *(f"[{role}] {text}" for role, text in turns)]))
-    answer = f"Answer: {_concluded(outcome)}"
-    html = f'<div class="nsh-transcript {NO_MATH}">{"".join(parts)}<p><strong>{escape(answer)}</strong></p></div>'
-    return Block(html, "\n\n".join([*texts, answer]))
+        parts.append((head, facts, [*call.messages, ("reply", reply.text)]))
+    return boxed(parts, after=f"Answer: {_concluded(outcome)}")
 
 
 def _concluded(outcome: Outcome) -> str:

@@ -43,23 +43,12 @@ def test_a_model_inside_the_interval_of_blind_picking_is_at_chance_level(study):
 def test_no_model_is_said_once_and_leaves_no_empty_table(study):
     empty = open_page("voices-05-anchoring", models=[], n_cases=4)
     assert "No model was run" in str(parts.caution(empty))
-    assert parts.own_accuracy(empty) is parts.own_gaps(empty) is parts.own_table3(empty) is None
+    assert parts.own_accuracy(empty) is parts.own_gaps(empty) is None
 
 
 def test_an_undefined_interval_is_named():
     assert parts.interval(float("nan"), float("nan"), float("nan")) == "undefined"
     assert parts.interval(-0.1, -0.2, 0.05, ".2f") == "−0.10 [−0.20, 0.05]"
-
-
-def test_headings_name_measure_and_voices():
-    names = ["omr", "omr_cultural", "nag", "kappa_clinical_cultural", "mcnemar_p_clinical_cultural"]
-    assert [parts.heading(name) for name in names] == [
-        "overall",
-        "cultural",
-        "NAG",
-        "clinical, cultural",
-        "clinical, cultural",
-    ]
 
 
 def test_mcnemar_table_says_where_a_test_stays_significant():

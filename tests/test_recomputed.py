@@ -27,7 +27,7 @@ def test_without_released_files_the_pattern_counts_give_tables_3_and_4():
     gap = own["facts_table3_b1"]["omr"] - numbers("facts_table3_b1", "omr")
     assert gap.notna().all() and gap.abs().max() <= 0.00005 + 1e-9
     assert own["facts_table1_nag"]["B2"].dropna().index.tolist() == ["BioMistral-7B", "Mistral-7B-Instruct-v0.3"]
-    assert "dss" not in own["facts_table3_b1"] and own["facts_table10_dss"].empty
+    assert "dss" not in own["facts_table3_b1"] and "facts_table10_dss" not in own
 
 
 def test_a_folder_without_result_files_is_as_none(tmp_path):
@@ -55,7 +55,7 @@ def test_without_a_sentence_encoder_the_reason_is_given(monkeypatch, tmp_path):
     monkeypatch.setattr(recomputed, "dss", no_encoder)
     fabricate_released(tmp_path)
     sources = recompute(tmp_path, resamples=20)
-    assert "DSS: no encoder here." in sources["left out"]
+    assert "DSS could not be computed: no encoder here." in sources["left out"]
     assert len(sources["released"]["facts_table3_b1"]) == 7
 
 

@@ -9,7 +9,7 @@ from scipy.stats import binomtest, chi2
 from nsh.agreement import mcnemar
 from nsh.errors import DataError
 from nsh.patterns import from_patterns
-from nsh.printed import numbers
+from nsh.printed import minus, numbers
 from nsh.sections.appendices import (
     ELEVEN,
     PROMPTING,
@@ -141,7 +141,7 @@ def test_the_pair_table_is_mcnemar_s_test_of_all_three_pairs():
     assert len(text.splitlines()) == 1 + 21
     (row,) = [line for line in text.splitlines() if "BioMistral-7B      clinical socioeconomic" in line]
     p, exact = chi2.sf((144 - 108 - 1) ** 2 / (144 + 108), 1), binomtest(108, 252).pvalue
-    assert row.split()[4:] == ["144", "108", f"{p:.1e}", f"{exact:.1e}", "no"]
+    assert row.split()[4:] == ["144", "108", minus(f"{p:.1e}"), minus(f"{exact:.1e}"), "no"]
 
 
 def test_answers_are_counted_per_condition_and_voice():
@@ -175,7 +175,7 @@ def test_p_values_are_drawn_against_their_levels():
     figure = p_values(tests, {"model": 0.05 / 3, "all": 0.05 / 14}, "clinical")
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
-    assert "BioMistral-7B: clinical, socioeconomic 2.7e-02" in figure.get_label()
+    assert "BioMistral-7B: clinical, socioeconomic 2.7e−02" in figure.get_label()
     assert [entry.get_text() for entry in figure.legends[0].get_texts()] == [
         "clinical, socioeconomic",
         "clinical, cultural",

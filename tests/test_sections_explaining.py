@@ -10,6 +10,7 @@ from made_cases import make_cases
 
 from nsh.drawing import Drawing
 from nsh.opening import open_page
+from nsh.parts import beside_printed
 from nsh.patterns import from_patterns
 from nsh.printed import number, published
 from nsh.sections import discussing, explaining
@@ -103,7 +104,7 @@ def test_only_subsets_of_the_same_questions_are_compared():
 
 def test_numbers_stand_beside_the_printed_in_their_decimals():
     ours = {"ours": pd.Series({"gap_superset_lo": -0.00049, "n_superset": 84})}
-    lines = str(explaining.beside_printed(["gap_superset_lo", "n_superset", "n_strict"], ours, "Some")).splitlines()
+    lines = str(beside_printed(["gap_superset_lo", "n_superset", "n_strict"], ours, "Some")).splitlines()
     assert [line.split()[-1] for line in lines[1:]] == ["0.000", "84", "computed"]
     table = str(explaining.subset_table({"superset": "appended", "strict": "strict"}, ours, "Some"))
     assert "84" in table and "undefined" in table and "nan" not in table
@@ -200,11 +201,3 @@ def test_what_differs_between_voices_is_counted():
     table = discussing.bundle([case], "plain").set_index("property")
     assert list(table.columns) == ["plain", "rural"]
     assert table["rural"].tolist() == [7, 100, 100] and table["plain"].tolist() == [2, 0, 0]
-
-
-def test_leaving_one_out_is_the_mean_of_the_rest():
-    values = pd.Series({"a": 0.3, "b": 0.1, "c": 0.0})
-    others = discussing.leave_one_out(values).set_index("model")["others"]
-    for name in values.index:
-        assert others[name] == pytest.approx(values.drop(name).mean())
-    assert discussing.leave_one_out(pd.Series({"a": 1.0}))["others"].isna().all()

@@ -9,10 +9,12 @@ import pytest
 from fabricated import fabricated, from_letters
 
 from nsh import open_page
+from nsh.ledger import ledger
 from nsh.patterns import from_patterns
 from nsh.printed import published
 from nsh.records import records_frame
 from nsh.sections import facts, shield
+from nsh.tool_logs import LOG, logged_tools
 
 B2 = "facts_table5_b2"
 
@@ -64,8 +66,10 @@ def test_a_comparison_without_named_columns_takes_what_both_have():
 
 
 def test_headings():
-    heads = facts.heads(pd.DataFrame({"column": ["kappa_clinical_cultural", "omr", "dss_below_0.8_pct", "NS"]}))
-    assert list(heads.values()) == ["κ, clinical, cultural", "overall", "DSS < 0.8, %", "NS"]
+    names = ["kappa_clinical_cultural", "mcnemar_p_a_b", "omr", "omr_cultural", "nag", "dss_below_0.8_pct", "NS"]
+    heads = facts.heads(pd.DataFrame({"column": names}))
+    said = ["κ, clinical, cultural", "p, a, b", "overall", "cultural", "NAG", "DSS < 0.8, %", "NS"]
+    assert list(heads.values()) == said
 
 
 def test_printed_tables_7_and_8_imply_each_other():
@@ -103,29 +107,25 @@ def test_shield_tables_without_and_with_the_authors_files(found):
 def test_without_files_there_are_no_aggregates_and_no_logs():
     study = study_of(fabricated([[1, 0, 0]]))
     assert facts.aggregates(study) == {}
-    assert facts.logged_tools(study).empty
+    assert logged_tools(None).empty
     assert "other printed numbers" in shield.shield_basis(study)
 
 
 def test_the_logs_count_calls_of_the_full_pipeline(tmp_path: Path):
-    file = tmp_path / facts.LOG.format(key="llama31")
+    file = tmp_path / LOG.format(key="llama31")
     file.parent.mkdir(parents=True)
     line = '{{"model": "llama31", "ablation": "{}", "question_id": "1", "persona": "alpha", "tool": "drug_kb"}}\n'
     file.write_text(line.format("full") * 3 + line.format("none"), encoding="utf-8")
-    counted = facts.logged_tools(SimpleNamespace(released=tmp_path))
+    counted = logged_tools(tmp_path)
     assert counted["tools_per_question"].to_dict() == {"Llama-3.1-8B-Instruct": pytest.approx(3 / 3000)}
 
 
-def test_claims_of_a_section_come_with_their_status(monkeypatch):
-    rows = pd.DataFrame(
-        {
-            "id": ["facts_claims/a", "facts_text/b", "facts_table1_nag/NS/m", "voices_text/c"],
-            "where": ["section 4.2; abstract", "section 4.4", "section 4.2", "section 4.2"],
-        }
-    )
-    monkeypatch.setattr(facts, "ledger", lambda found: rows)
-    assert facts.section_rows({}, "section 4.2")["id"].tolist() == ["facts_claims/a"]
-    assert facts.section_rows({}, "section 4.2", "section 4.4")["id"].tolist() == ["facts_claims/a", "facts_text/b"]
+def test_claims_of_a_section_come_with_their_status():
+    whole = ledger({})
+    listed = whole[whole["id"].str.match("facts_(text|claims)/")]
+    wanted = listed["where"].str.contains("section 4.2|section 4.4")
+    assert facts.section_rows({}, "section 4.2", "section 4.4").equals(listed[wanted].reset_index(drop=True))
+    assert 0 < len(facts.section_rows({}, "section 4.2")) < wanted.sum()
 
 
 def test_dots_tell_ours_and_the_printed():

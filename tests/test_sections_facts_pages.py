@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 from fabricated import fabricated, from_letters
 
-from nsh import open_page
+from nsh import open_page, recomputed
 from nsh.cases import Case
 from nsh.dss import dss
 from nsh.errors import EngineError
 from nsh.extraction import Extraction, read_extraction
+from nsh.parts import beside_printed
 from nsh.patterns import from_patterns
 from nsh.printed import published
 from nsh.ratings import facts_ratings
@@ -131,9 +132,9 @@ def test_realism_means_by_brute_force():
 
 def test_numbers_of_the_text_stand_beside_ours():
     ours = {"here": {"alpha_all": -0.0136, "wilcoxon_p": 4.9e-25}}
-    shown = facts_dataset.beside_text(["alpha_all", "stem_matches", "wilcoxon_p"], ours, "x").text
+    shown = beside_printed(["alpha_all", "stem_matches", "wilcoxon_p"], ours, "x", paper="facts").text
     assert "−0.014" in shown.splitlines()[1].split()[-1]
-    assert shown.splitlines()[2].endswith("–")
+    assert shown.splitlines()[2].endswith("not computed")
     assert shown.splitlines()[3].endswith("4.9e−25")
 
 
@@ -163,7 +164,7 @@ def test_dss_by_condition_and_table10():
     records["text"] = records["letter"]
     scores = dss(records, encode=two_letters)
     assert scores["dss"].tolist() == pytest.approx([1, 1 / 3])
-    found = stability.by_condition(scores)
+    found = recomputed.by_condition(scores)
     assert found["B1"].loc["model"].tolist() == pytest.approx([2 / 3, 50])
     theirs = pd.DataFrame({"B1": [40.0], "NS": [20.0]}, index=["model"])
     shares = stability.table10(found, {"facts_table10_dss": theirs})
@@ -182,7 +183,7 @@ def test_mean_dss_stands_beside_the_printed():
 
 
 def test_pattern_counts_and_a_missing_encoder_give_no_scores(monkeypatch):
-    scores, why = stability.stability(from_patterns(["B1"]).head(3))
+    scores, why = recomputed.stability(from_patterns(["B1"]).head(3))
     assert scores.empty
     assert why == ""
 
@@ -191,9 +192,9 @@ def test_pattern_counts_and_a_missing_encoder_give_no_scores(monkeypatch):
             raise EngineError("no encoder")
         return dss(records)
 
-    monkeypatch.setattr(stability, "dss", no_encoder)
+    monkeypatch.setattr(recomputed, "dss", no_encoder)
     monkeypatch.setattr(stability, "letter_changes", no_encoder)
-    scores, why = stability.stability(fabricated([[1, 0, 0]]))
+    scores, why = recomputed.stability(fabricated([[1, 0, 0]]))
     assert scores.empty
     assert "no encoder" in stability.stability_table(scores, why, "x").text
     assert "no encoder" in stability.letters_table("x").text

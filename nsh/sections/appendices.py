@@ -6,9 +6,9 @@ import pandas as pd
 
 from nsh.agreement import mcnemar
 from nsh.gaps import anchoring
-from nsh.matrix import order_voices
+from nsh.matrix import RUN, order_voices
 from nsh.parts import interval
-from nsh.sections.methods import KEY, PRINTED, printed_means
+from nsh.sections.methods import PRINTED, printed_means
 from nsh.tables import Block, table
 
 PROMPTING = ("direct", "cot", "debias", "cot_debias")  # `voices` §4; its other conditions make an intermediate
@@ -84,7 +84,7 @@ def accuracy_table(
     voices = [f"voice_{name}" for name in order_voices(names, reference)]
     frame = shown[["n", *voices, "marked", "overall"]].rename(columns=lambda name: name.removeprefix("voice_"))
     if "pattern" not in set(records["status"]):
-        frame["without a letter"] = (records["status"] != "ok").groupby([records[name] for name in KEY]).sum()
+        frame["without a letter"] = (records["status"] != "ok").groupby([records[name] for name in RUN]).sum()
     frame, means = frame.reset_index().astype(object), printed_means()
     if names := [name for name in dict.fromkeys(shown.index.get_level_values("condition")) if name in means.index]:
         above = means.loc[names, list(LEVELS)].set_axis(["clinical", "marked", "overall"], axis=1).reset_index()
@@ -99,7 +99,7 @@ def nag_table(records: pd.DataFrame, caption: str, **statistics: int | str) -> B
     excluded = (rows["nag_lo"] > 0).map({True: "yes", False: "no"})
     rows["above zero"] = excluded.where(rows["nag_lo"].notna(), "undefined")
     rows = rows.rename(columns={"null_p95": "null, 95th percentile", "worst_voice": "worst voice"})
-    shown = [*KEY, "n", "NAG [95% interval]", "above zero", "null, 95th percentile", "worst voice", "note"]
+    shown = [*RUN, "n", "NAG [95% interval]", "above zero", "null, 95th percentile", "worst voice", "note"]
     return table(rows[shown], caption, numeric=["NAG [95% interval]"], row_headers=2)
 
 

@@ -46,7 +46,7 @@ def heat_map(values: pd.DataFrame, what: str, *, spec: str = "+z.1f", missing: s
     cells, edges = values.to_numpy(dtype=float), [np.arange(size + 1) - 0.5 for size in values.shape]
     limit = LIGHT * (np.nanmax(np.abs(cells), initial=0) or 1)
     axes.pcolormesh(edges[1], edges[0], np.ma.masked_invalid(cells), cmap="PuOr", vmin=-limit, vmax=limit, linewidth=0)
-    texts = [[format_cell(value, spec, missing).replace("-", "−") for value in row] for row in cells]
+    texts = [[format_cell(value, spec, missing) for value in row] for row in cells]
     for (row, column), text in np.ndenumerate(np.array(texts)):
         axes.text(column, row, text, ha="center", va="center")
     heads = [textwrap.fill(str(name).replace("_", " "), 88 // len(values.columns)) for name in values.columns]

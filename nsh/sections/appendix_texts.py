@@ -5,14 +5,14 @@ from html import escape
 
 import pandas as pd
 
+from nsh.boxes import boxed
 from nsh.cases import Case
 from nsh.engines import Call
 from nsh.guard import unsupported
 from nsh.prompts import ask, template
 from nsh.recall import fact_recall
-from nsh.sections.workshop import boxed
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block, callout, table
+from nsh.tables import Block, block_of, callout, table
 from nsh.transcripts import hidden
 
 PRINTED = ("direct", "cot", "debias", "cot_debias", "rewrite", "answer_from", "extract")  # in the order of Appendix I
@@ -41,13 +41,8 @@ def voices_shown(study: Study) -> Block:
     told = study.cases[0].narratives
     voices = [study.reference, *(voice for voice in told if voice != study.reference)]
     caption = f"Case {study.cases[0].id}; marked: ages, numbers and measured values"
-    heads = "".join(f'<th scope="col">{escape(voice)}</th>' for voice in voices)
-    cells = "".join(f"<td>{marked_values(told[voice])}</td>" for voice in voices)
-    html = (
-        f'<div class="nsh-scroll {NO_MATH}" tabindex="0" role="region" aria-label="{escape(caption)}">'
-        f'<table class="nsh-table"><caption>{escape(caption)}</caption><thead><tr>{heads}</tr></thead>'
-        f"<tbody><tr>{cells}</tr></tbody></table></div>"
-    )
+    cells = [Block(f"<td>{marked_values(told[voice])}</td>", told[voice]) for voice in voices]
+    html = block_of(caption, voices, [False] * len(voices), [cells]).html
     return Block(html, "\n\n".join(f"{voice}: {told[voice]}" for voice in voices))
 
 

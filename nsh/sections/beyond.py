@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from nsh.audits import audit_frame, intermediates
 from nsh.guard import strike, unsupported
+from nsh.matrix import RUN
 from nsh.measures import WORSE
 from nsh.printed import numbers
 from nsh.runner import Outcome
@@ -17,7 +18,6 @@ from nsh.study import Study
 from nsh.tables import Block, callout, table
 from nsh.transcripts import hidden
 
-KEY = ["model", "condition"]
 DSS = {"B1": "facts_table3_b1", "B3": "facts_table6_b3"}
 READINGS = {
     ("stored", "wrong"): "as stored",
@@ -42,7 +42,7 @@ def with_printed_dss(measured: pd.DataFrame) -> pd.DataFrame:
     [0.6321]
     """
     printed = pd.concat({condition: numbers(name, "dss") for condition, name in DSS.items()}, names=["condition"])
-    return measured.merge(printed.rename("dss").reset_index(), "left", on=KEY)
+    return measured.merge(printed.rename("dss").reset_index(), "left", on=RUN)
 
 
 def rank_rows(measured: pd.DataFrame, *, note: str = "") -> Figure:
@@ -181,7 +181,7 @@ def fabricated_voice(
     (7000, ['fabricated'])
     """
     made = []
-    for (model, condition), group in records.groupby(KEY, sort=False):
+    for (model, condition), group in records.groupby(RUN, sort=False):
         wide = group.pivot(index="case", columns="voice", values="correct").dropna().astype(bool)
         generator = np.random.default_rng([seed, zlib.crc32(f"{model} {condition} {voice}".encode())])
         marked = wide.drop(columns=reference).to_numpy()

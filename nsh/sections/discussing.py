@@ -1,20 +1,19 @@
 """The case that opens `voices` and the limits that close it: one illness in all voices, and what bears on a limit."""
 
 from collections.abc import Sequence
-from html import escape
 
 import pandas as pd
 
 from nsh.accuracies import accuracy
+from nsh.boxes import boxed
 from nsh.cases import Case
 from nsh.matrix import order_voices
 from nsh.outcomes import case_outcomes
 from nsh.patterns import from_patterns
-from nsh.printed import number, published
 from nsh.retellings import per_case
-from nsh.sections.methods import accuracy_levels, answering
+from nsh.sections.methods import PRINTED, accuracy_levels, answering, printed_means
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block
+from nsh.tables import Block
 from nsh.told import WORKED
 from nsh.transcripts import hidden
 
@@ -42,19 +41,17 @@ def told_case(study: Study) -> Block:
     Texts are shown of the packaged samples and of a reader's own file; of the papers' cases only ids and letters are.
     """
     case = flipping_case(study)
-    shown = not hidden(study)
+    shown = hidden(study) is None
     answers = study.records[study.records["case"] == case.id].groupby("voice")
     options = [f"{letter}: {text}" if shown else letter for letter, text in case.options.items()]
     head = f"{case.id}{f'. {case.question}' if shown else ''} Options: {'; '.join(options)}. Right: {case.gold}."
-    parts, texts = [f"<p>{escape(head)}</p>"], [head]
+    parts = []
     for voice in order_voices(case.narratives, study.reference):
         rows = answers.get_group(voice).itertuples() if voice in answers.groups else ()
         said = [f"{row.model} answers {row.letter or 'nothing'}, {'right' if row.correct else 'wrong'}" for row in rows]
         summary = f"{voice}: {'; '.join(said) or 'no model was run'}"
-        narrative = f'<pre class="nsh-said" tabindex="0">{escape(case.narratives[voice])}</pre>' if shown else ""
-        parts.append(f'<details class="nsh-call" open><summary>{escape(summary)}</summary>{narrative}</details>')
-        texts += [summary, *([case.narratives[voice]] if shown else [])]
-    return Block(f'<div class="nsh-transcript {NO_MATH}">{"".join(parts)}</div>', "\n\n".join(texts))
+        parts.append((summary, "", [("", case.narratives[voice])] * shown))
+    return boxed(parts, before=head)
 
 
 def worked_answers(records: pd.DataFrame) -> str:
@@ -88,14 +85,9 @@ def more_errors(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFr
     return rates.assign(more=more).rename_axis("model").reset_index()
 
 
-def printed_levels() -> pd.DataFrame:
-    """Clinical and marked accuracy of every condition as `voices` Table 2 prints them, direct prompting first."""
-    printed = published("voice_table2_conditions").set_index("condition")[["acc_clinical", "acc_marked"]].map(number)
-    return printed.set_axis(["reference", "marked"], axis=1)
-
-
 def mean_levels(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
-    """The same from records: means over the models that have a right answer under every condition."""
+    """Accuracy in the reference and the marked voices by condition: means over the models that are right somewhere in
+    each."""
     return accuracy_levels(answering(records), reference).groupby("condition")[["reference", "marked"]].mean()
 
 
@@ -133,7 +125,9 @@ def levelling(levels: pd.DataFrame) -> pd.DataFrame:
 def levelling_rows() -> pd.DataFrame:
     """`levelling` of Table 2 as printed, then of the first version's instruction (B3) from the packaged counts."""
     counted = levelling(mean_levels(from_patterns(["B1", "B3"]))).assign(condition="B3 of the first version, counted")
-    return pd.concat([levelling(printed_levels()), counted], ignore_index=True)
+    levels = printed_means()[["acc_clinical", "acc_marked"]].rename(PRINTED)
+    levels = levels.set_axis(["reference", "marked"], axis=1)
+    return pd.concat([levelling(levels), counted], ignore_index=True)
 
 
 def every_voice(records: pd.DataFrame, reference: str = "clinical", **resampling: int) -> pd.DataFrame:
@@ -186,15 +180,3 @@ def bundle(cases: Sequence[Case], reference: str = "clinical") -> pd.DataFrame:
     names = ["mean length (words)", "age in digits (%)", "told in the first person (%)"]
     voices = list(order_voices(means.columns, reference))
     return means[voices].set_axis(names).rename_axis("property").rename_axis(columns=None).reset_index()
-
-
-def leave_one_out(values: pd.Series) -> pd.DataFrame:
-    """Each value, and the mean of all others: how far one model moves a mean.
-
-    Examples
-    --------
-    >>> leave_one_out(pd.Series({"a": 1.0, "b": 3.0, "c": 5.0}))["others"].tolist()
-    [4.0, 3.0, 2.0]
-    """
-    others = (values.sum() - values) / (len(values) - 1 or float("nan"))
-    return pd.DataFrame({"value": values, "others": others}).rename_axis("model").reset_index()

@@ -12,10 +12,10 @@ from nsh.explanations import voices_section6
 from nsh.medqa import medqa_split
 from nsh.parts import interval
 from nsh.place import medqa_test
-from nsh.printed import decimals, number, published
+from nsh.printed import number, published
 from nsh.study import Study
 from nsh.subsets import question_means
-from nsh.tables import Block, callout, format_cell, table
+from nsh.tables import Block, callout, table
 
 FIGURE3 = {
     "overall": "all questions",
@@ -102,37 +102,6 @@ def lowered(before: pd.Series, after: pd.Series) -> tuple[int, int]:
     sizes = pd.DataFrame({"before": before, "after": after}).reindex([f"n_{name}" for name in FIGURE3])
     both = gaps.notna().all(axis=1) & (sizes["before"] == sizes["after"]).to_numpy()
     return int((gaps["after"] < gaps["before"])[both].sum()), int(both.sum())
-
-
-def beside_printed(
-    ids: Sequence[str], computed: Mapping[str, Mapping[str, float | str | None]], caption: str, printed: str = "printed"
-) -> Block:
-    """Numbers in the running text of `voices` beside ours, with the decimals of the printed ones.
-
-    Parameters
-    ----------
-    ids : sequence of str
-        Ids in ``published("voices_text")``, in the order of the rows.
-    computed : mapping of str to mapping
-        Heading of a column to numbers by id, in the unit that is printed, or to texts such as "3 of 11".
-    caption : str
-        Plain text.
-    printed : str
-        Heading of the printed numbers.
-
-    Examples
-    --------
-    >>> ours = {"this run": pd.Series({"gap_overall": -0.0314})}
-    >>> print(beside_printed(["gap_overall"], ours, "Gap").text.splitlines()[1].split())
-    ['gap,', 'twelve', 'models', '0.096', '−0.031']
-    """
-    texts = published("voices_text").set_index("id").loc[list(ids)]
-    rows = pd.DataFrame({"quantity": texts["label"], printed: texts["printed"].str.replace("-", "−")})
-    for head, numbers in computed.items():
-        values = zip(ids, texts["printed"], strict=True)
-        cells = [format_cell(numbers.get(name), f"z.{decimals(text)}f") for name, text in values]
-        rows[head] = [cell.replace("-", "−") for cell in cells]
-    return table(rows.reset_index(drop=True), caption, numeric=rows.columns[1:])
 
 
 def subset_table(subsets: Mapping[str, str], computed: Mapping[str, pd.Series], caption: str) -> Block:

@@ -6,20 +6,18 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from nsh.accuracies import OVERALL, status_rates
 from nsh.aggregates import authors_aggregates
 from nsh.comparison import compare
-from nsh.facts_tables import facts_table3, facts_table4
+from nsh.facts_tables import facts_table4
 from nsh.ledger import ledger
-from nsh.parts import heading, interval
+from nsh.parts import interval
 from nsh.printed import numbers, published
-from nsh.recomputed import TABLES
-from nsh.released import MODELS
+from nsh.recomputed import TABLES, answer_tables, condition_table
 from nsh.sections.method_figures import series_in_rows, voice_looks
 from nsh.study import Study
 from nsh.tables import Block, callout, table
 from nsh.told import told_of_replies
-from nsh.tool_logs import LOG, tool_use
+from nsh.tool_logs import logged_tools
 
 NS7, NS9 = "facts_table7_ns", "facts_table9_ns_operations"
 HEADS = {
@@ -45,23 +43,9 @@ def head(column: str) -> str:
     >>> head("parse_rate_pct"), head("omr_cultural"), head("mcnemar_p_clinical_cultural"), head("B1")
     ('parse rate, %', 'cultural', 'p, clinical, cultural', 'B1')
     """
-    sign = {"kappa": "κ, ", "mcnemar": "p, "}.get(column.partition("_")[0], "")
-    return HEADS.get(column) or (sign + heading(column) if "_" in column else column)
-
-
-def condition_table(records: pd.DataFrame, condition: str, reference: str = "clinical", **draws: int) -> pd.DataFrame:
-    """`facts` Table 3, 5 or 6 without DSS: `nsh.facts_tables.facts_table3` of one condition, and `parse_rate_pct` (per
-    cent; missing for pattern counts).
-
-    Examples
-    --------
-    >>> from nsh.patterns import from_patterns
-    >>> condition_table(from_patterns(), "B2", resamples=0).loc["BioMistral-7B", ["omr", "nag"]].round(3).tolist()
-    [0.231, 0.147]
-    """
-    rows = records[records["condition"] == condition]
-    rates = status_rates(rows).set_index(["voice", "model"])["ok"]
-    return facts_table3(rows, reference, **draws).assign(parse_rate_pct=100 * rates[OVERALL])
+    measure, _, voices = column.partition("_")
+    pair = {"kappa": "κ, ", "mcnemar": "p, "}.get(measure, "") + voices.removeprefix("p_").replace("_", ", ")
+    return HEADS.get(column) or (voices if measure == "omr" else pair if voices else column)
 
 
 def against(ours: pd.DataFrame, slug: str, columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -81,28 +65,18 @@ def aggregates(study: Study) -> dict[str, pd.DataFrame]:
     return {slug: frame.set_index("model") for slug, frame in found.items()}
 
 
-def logged_tools(study: Study) -> pd.DataFrame:
-    """`nsh.tool_logs.tool_use` of the full pipeline, by model, from the released logs that are here."""
-    paths = [study.released / LOG.format(key=key) for key in MODELS] if study.released else []
-    runs = [tool_use(path).query("ablation == 'full'").set_index("model") for path in paths if path.is_file()]
-    return pd.concat(runs) if runs else pd.DataFrame({"tools_per_question": []}, dtype=float)
-
-
 def sources(study: Study, real: pd.DataFrame) -> dict[str, Any]:
     """What the ledger takes for `facts` §4 (`nsh.ledger.ledger`), without DSS, which its own page computes."""
     draws = {name: study.values[name] for name in ("resamples", "seed")}
-    found = {slug: condition_table(real, condition, **draws) for condition, slug in TABLES.items()}
-    found["facts_table4_b1_agreement"] = facts_table4(real[real["condition"] == "B1"])
-    found["facts_table1_nag"] = pd.DataFrame({name: found[slug]["nag"] for name, slug in TABLES.items()})
-    found[NS9], found["facts_text"] = logged_tools(study), pd.Series(told_of_replies(real))
+    found = answer_tables(real, **draws)
+    found[NS9], found["facts_text"] = logged_tools(study.released), pd.Series(told_of_replies(real))
     return {"released": found, "aggregate": aggregates(study)}
 
 
 def section_rows(found: Mapping[str, Any], *places: str) -> pd.DataFrame:
     """The numbers in running text and the claims of `facts` in these places ("section 4.2"), from the ledger."""
-    rows = ledger(found)
-    listed = rows["id"].str.match("facts_(text|claims)/")
-    return rows[listed & rows["where"].map(lambda where: any(place in where for place in places))]
+    files = ("facts_text", "facts_claims")
+    return ledger(found, lambda row: row.file in files and any(place in row.where for place in places))
 
 
 def condition_dots(

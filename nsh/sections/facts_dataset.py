@@ -1,6 +1,6 @@
 """The data set and its human validation (`facts` §2, Appendix I): counts of the texts, and the physicians' ratings."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -9,11 +9,10 @@ from typing import Any
 import pandas as pd
 
 from nsh.cases import Case
-from nsh.printed import decimals, published
+from nsh.comparison import printed_of
 from nsh.rater_agreement import REALISM
 from nsh.ratings import FACTS, RATINGS, REGISTER, facts_ratings, load_ratings
 from nsh.study import Study
-from nsh.tables import Block, format_cell, table
 from nsh.told import told_of_questions, told_of_retellings
 
 VOICES = ("clinical", "socioeconomic", "cultural")
@@ -93,35 +92,8 @@ def listed(place: str, numbers: Mapping[str, float]) -> list[str]:
     >>> listed("Table 11", {"alpha_all": 0.1, "kruskal_p": 0.2})
     ['alpha_all']
     """
-    rows = pd.concat([published("facts_text"), published("facts_claims")])
-    return [name for name in rows["id"][rows["where"].str.contains(place)] if name in numbers]
-
-
-def beside_text(ids: Iterable[str], ours: Mapping[str, Mapping[str, float]], what: str) -> Block:
-    """Numbers in the running text of `facts` and its claims beside ours, with the decimals of the printed ones.
-
-    Parameters
-    ----------
-    ids : iterable of str
-        Ids in ``published("facts_text")`` or ``published("facts_claims")``, in the order of the rows.
-    ours : mapping of str to mapping
-        Heading of a column to numbers by id, in the printed unit; "–" stands where there is none.
-    what : str
-        The caption.
-
-    Examples
-    --------
-    >>> beside_text(["n_vignettes"], {"this run": {"n_vignettes": 24}}, "Cases").text.splitlines()[1].split()[-2:]
-    ['1,000', '24']
-    """
-    texts = pd.concat([published("facts_text"), published("facts_claims")]).set_index("id").loc[list(ids)]
-    rows = texts[["label", "printed"]].rename(columns={"label": "quantity"}).replace("^-", "−", regex=True)
-    specs = [".1e" if printed.startswith("<") else f"z,.{decimals(printed)}f" for printed in texts["printed"]]
-    for head, numbers in ours.items():
-        found = [(numbers.get(name), spec) for name, spec in zip(texts.index, specs, strict=True)]
-        cells = ["–" if value is None else format_cell(float(value), spec) for value, spec in found]
-        rows[head] = [cell.replace("-", "−") for cell in cells]
-    return table(rows.reset_index(drop=True), what, numeric=rows.columns[1:])
+    where = printed_of("facts")["where"]
+    return [name for name in where.index[where.str.contains(place)] if name in numbers]
 
 
 def realism_means(ratings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -129,7 +101,7 @@ def realism_means(ratings: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     realism = ratings[ratings["item"] == REALISM]
     wide = realism.pivot_table(index="rater", columns="voice", values="rating", aggfunc="mean")
     wide.loc[POOLED] = realism.groupby("voice")["rating"].mean()
-    text = published("facts_text").set_index("id")["printed"]
+    text = printed_of("facts")["printed"]
     names = [voice for voice in realism["voice"].unique() if f"mean_{voice}" in text.index]
     printed = pd.DataFrame({voice: {POOLED: float(text[f"mean_{voice}"])} for voice in names})
     return wide[list(realism["voice"].unique())], printed

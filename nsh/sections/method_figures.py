@@ -69,8 +69,8 @@ def series_in_rows(
         axes.plot(shown, heights, linestyle="none", **hollow(style["marker"]))
         for row, value, other in zip(values.index, values[name], shown, strict=True):
             texts_of = [format_cell(value, spec)] * (value == value or other != other)
-            texts_of += [f"(printed {other:{spec}})"] * (other == other)
-            told[row].append(" ".join([style["label"], *texts_of]).replace("-", "−"))
+            texts_of += [f"(printed {format_cell(other, spec)})"] * (other == other)
+            told[row].append(" ".join([style["label"], *texts_of]))
     if texts is not None:
         for row, cells in text_columns(axes, texts).items():
             told[row].append(cells)
@@ -132,7 +132,7 @@ def levels_of_conditions(means: pd.DataFrame, conditions: list[str], reference: 
         rows = frame.reindex(["direct", *others])
         change = 100 * (rows[["acc_clinical", "acc_marked"]] - rows.loc["direct", ["acc_clinical", "acc_marked"]])
         frames.append(change.astype(float).loc[others].set_axis([reference, "marked"], axis=1).set_axis(labels))
-        gaps[head] = ["–" if gap != gap else f"{gap:z.3f}".replace("-", "−") for gap in rows.loc[others, "gap"]]
+        gaps[head] = ["–" if gap != gap else format_cell(gap) for gap in rows.loc[others, "gap"]]
     looks = voice_looks([reference]) | {"marked": MEAN}
     what = "Accuracy change against direct prompting (percentage points)"
     texts = pd.DataFrame(gaps, index=labels)
@@ -152,10 +152,12 @@ def prose_minus_schema(found: pd.DataFrame, note: str = "") -> Figure:
     voices = order_voices(name.removeprefix("delta_voice_") for name in found if name.startswith("delta_voice_"))
     columns = {f"delta_voice_{voice}": voice for voice in voices}
     values = 100 * found[[*columns, "delta_gap"]].rename(columns=columns | {"delta_gap": "gap"})
-    texts = pd.DataFrame({"overall": [f"{100 * value:+.1f}" for value in found["delta_overall"]]}, index=found.index)
+    texts = pd.DataFrame(
+        {"overall": [format_cell(100 * value, "+.1f") for value in found["delta_overall"]]}, index=found.index
+    )
     looks = voice_looks([*columns.values()]) | {"gap": GAP}
     what = "Rewrite less schema (percentage points)"
-    return series_in_rows(values, looks, what, texts=texts.replace("-", "−", regex=True), note=note)
+    return series_in_rows(values, looks, what, texts=texts, note=note)
 
 
 def voices_in_rows(

@@ -7,15 +7,14 @@ import pandas as pd
 
 from nsh.declared import find_page
 from nsh.operations import operations
-from nsh.parts import interval
-from nsh.printed import published
+from nsh.parts import beside_printed, interval
+from nsh.printed import minus, published
 from nsh.real import real_run
-from nsh.sections.explaining import beside_printed
-from nsh.sections.facts import logged_tools
 from nsh.sections.method_numbers import tool_effect
 from nsh.sections.methods import FORMATS, PRINTED
 from nsh.study import Study
 from nsh.tables import Block, callout, format_cell, table
+from nsh.tool_logs import logged_tools
 
 HEADS = {
     "{reference}": "{acc_clinical}",
@@ -63,7 +62,7 @@ def table2(
         if condition in means.index:
             lines.append([name, rows, *_line({key: _text(means.at[condition, key], key) for key in means})])
         if printed and name in above.index:
-            texts = above.loc[name].replace("^-", "−", regex=True).replace("", "–").to_dict()
+            texts = above.loc[name].map(minus).replace("", "–").to_dict()
             lines.append([name, "as printed", *_line(texts | dict.fromkeys(("no_letter_pct", "n_models"), "–"))])
     heads = [head.format(reference=reference) for head in HEADS]
     return table(pd.DataFrame(lines, columns=["condition", "from", *heads]), what, numeric=heads, row_headers=2)
@@ -71,7 +70,7 @@ def table2(
 
 def _text(value: Any, column: str) -> str:
     """A number as the paper prints such numbers, "–" where there is none."""
-    return "–" if pd.isna(value) else format_cell(value, FORMATS.get(column)).replace("-", "−")
+    return "–" if pd.isna(value) else format_cell(value, FORMATS.get(column))
 
 
 def _line(texts: Mapping[str, str]) -> list[str]:
@@ -148,7 +147,7 @@ def effect_table(records: pd.DataFrame) -> Block | None:
 
 def logs_table(study: Study) -> Block:
     """What the released logs of the first version's pipeline say of its tools; or a line that they are not here."""
-    rows = logged_tools(study)
+    rows = logged_tools(study.released)
     if rows.empty:
         missing = "The released tool logs are not on this machine; `nsh data pull` fetches those that are offered."
         return callout(missing, code=True)

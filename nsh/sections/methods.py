@@ -7,7 +7,7 @@ import pandas as pd
 from nsh.accuracies import OVERALL, accuracy
 from nsh.agreement import kappa
 from nsh.changes import changes, models_beyond_zero
-from nsh.matrix import tidy
+from nsh.matrix import RUN, tidy
 from nsh.patterns import from_patterns
 from nsh.pooled import pooled_effect
 from nsh.printed import number, published
@@ -26,7 +26,6 @@ PRINTED = {
     "rewrite": "Rewrite-then-Reason",
 }  # condition: its row of Table 2
 WITHOUT_INTERMEDIATES = "Llama3-OpenBioLLM-8B"  # left out of the paper's mitigation averages (its section 8)
-KEY = ["model", "condition"]
 LEVELS = ("reference", "marked", "overall", "gap")
 POINTS = {"pooled_effect_points": ".1f", "pooled_lo": ".1f", "pooled_hi": ".1f", "delta_acc_points": "+.1f"}
 FORMATS = dict.fromkeys(("acc_clinical", "acc_marked", "acc_overall", "gap"), ".3f") | POINTS
@@ -45,7 +44,7 @@ def common_cases(records: pd.DataFrame) -> pd.DataFrame:
     >>> common_cases(from_patterns(["B1"])).empty  # counts do not say which questions are the same
     True
     """
-    asked = records[[*KEY, "voice"]].drop_duplicates()
+    asked = records[[*RUN, "voice"]].drop_duplicates()
     return records[records.groupby("case")["case"].transform("size") == len(asked)]
 
 
@@ -57,7 +56,7 @@ def answering(records: pd.DataFrame) -> pd.DataFrame:
     >>> answering(from_patterns(["B1", "B3"]))["model"].nunique()  # BioMistral's B3 replies are empty
     6
     """
-    right = records.groupby(KEY)["correct"].any()
+    right = records.groupby(RUN)["correct"].any()
     return records[~records["model"].isin(right.index[~right].get_level_values("model"))]
 
 
@@ -74,8 +73,8 @@ def real_methods(study: Study) -> pd.DataFrame:
     """
     counted = from_patterns()
     answers = load_released(study.released) if study.released else counted[:0]
-    known = pd.MultiIndex.from_frame(answers[KEY])
-    return pd.concat([answers, counted[~pd.MultiIndex.from_frame(counted[KEY]).isin(known)]], ignore_index=True)
+    known = pd.MultiIndex.from_frame(answers[RUN])
+    return pd.concat([answers, counted[~pd.MultiIndex.from_frame(counted[RUN]).isin(known)]], ignore_index=True)
 
 
 def accuracy_levels(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
@@ -87,7 +86,7 @@ def accuracy_levels(records: pd.DataFrame, reference: str = "clinical") -> pd.Da
     >>> accuracy_levels(from_patterns(["B1"])).at[("Llama-3.1-8B-Instruct", "B1"), "marked"].round(3)
     np.float64(0.598)
     """
-    wide = accuracy(records).pivot(index=KEY, columns="voice", values="accuracy").add_prefix("voice_")
+    wide = accuracy(records).pivot(index=RUN, columns="voice", values="accuracy").add_prefix("voice_")
     overall, of_reference = wide.pop(f"voice_{OVERALL}"), wide[f"voice_{reference}"]
     marked = wide.drop(columns=f"voice_{reference}").mean(axis=1)
     return wide.assign(reference=of_reference, marked=marked, overall=overall, gap=of_reference - marked)
@@ -122,14 +121,14 @@ def method_rows(
     >>> print(f"{rows.at[('Llama-3.1-8B-Instruct', 'B3'), 'delta_gap']:.4f}")
     -0.0105
     """
-    intervals = changes(records, baseline, reference, resamples, seed).set_index(KEY)
+    intervals = changes(records, baseline, reference, resamples, seed).set_index(RUN)
     levels = accuracy_levels(records, reference)
     before = levels.xs(baseline, level="condition").reindex(levels.index.get_level_values("model"))
     frame = levels.join((levels - before.to_numpy()).add_prefix("delta_"))
     pairs = kappa(records, "letter", reference).query("voice_a == @reference")
-    frame = frame.assign(n=records.groupby(KEY)["case"].nunique(), kappa=pairs.groupby(KEY)["kappa"].mean())
+    frame = frame.assign(n=records.groupby(RUN)["case"].nunique(), kappa=pairs.groupby(RUN)["kappa"].mean())
     frame = frame.join(intervals.drop(columns=["n", "delta_marked"]))
-    return frame.reindex(pd.MultiIndex.from_frame(records[KEY].drop_duplicates()))
+    return frame.reindex(pd.MultiIndex.from_frame(records[RUN].drop_duplicates()))
 
 
 def condition_means(

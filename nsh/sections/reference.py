@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from nsh.accuracies import accuracy
 from nsh.agreement import kappa, mcnemar
+from nsh.boxes import boxed
 from nsh.cases import Case
 from nsh.conditions import CONDITIONS
 from nsh.declared import read_data
@@ -21,7 +22,6 @@ from nsh.overview import calls
 from nsh.pooled import pooled_effect
 from nsh.printed import published
 from nsh.prompts import TURNS, template
-from nsh.sections.workshop import boxed
 from nsh.tables import NO_MATH, Block, format_cell, table
 from nsh.voices import styles_of
 
@@ -71,7 +71,7 @@ def _value(measure: dict[str, Any], found: dict[str, pd.Series]) -> str:
         return f"needs {measure['needs']}"
     places = measure["value"] if isinstance(measure["value"], list) else [measure["value"]]
     names = [place.split(".") for place in places]
-    texts = [format_cell(found[name][column], measure.get("spec")).replace("-", "−") for name, column in names]
+    texts = [format_cell(found[name][column], measure.get("spec")) for name, column in names]
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 

@@ -8,13 +8,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from nsh.drawing import finish, rows_of, styled
+from nsh.matrix import RUN
 from nsh.parts import interval
 from nsh.printed import number, published
 from nsh.records import records_frame
 from nsh.sections.method_figures import series_in_rows
 from nsh.tables import Block, table
 
-KEY = ["model", "condition"]
 PROMPTS = {"zero_shot": "zero-shot", "few_shot": "few-shot", "bias_aware": "bias-aware"}
 MEASURES = {"accuracy": "accuracy", "cc": "CC", "correct_cc": "correct CC", "nse": "NSE"}
 OUTCOMES = {
@@ -67,7 +67,7 @@ def printed_records() -> pd.DataFrame:
         counts = whole["stable_correct"], two, whole["narrative_sensitive"] - two
         counts = *counts, whole["stable_wrong"], whole["unstable_wrong"]
         letters = [pattern for pattern, count in zip(PATTERNS, counts, strict=True) for _ in range(count)]
-        key = {name: row[name] for name in KEY} | {"gold": "A", "status": "ok", "source": "printed counts"}
+        key = {name: row[name] for name in RUN} | {"gold": "A", "status": "ok", "source": "printed counts"}
         for case, pattern in enumerate(letters, start=1):
             for voice, letter in zip(("first", "second", "third"), pattern, strict=True):
                 rows.append(key | {"case": f"{case:03d}", "voice": voice, "letter": letter, "correct": letter == "A"})
@@ -89,7 +89,7 @@ def shares_table(sources: Mapping[str, pd.DataFrame], measures: Mapping[str, str
     """
     held = {name: frame for name, frame in sources.items() if len(frame)}
     rows = pd.concat([frame.assign(source=name) for name, frame in held.items()], ignore_index=True)
-    rows["place"] = rows.groupby(KEY, sort=False).ngroup()
+    rows["place"] = rows.groupby(RUN, sort=False).ngroup()
     lines = [
         [
             row["model"],
@@ -137,7 +137,7 @@ def _share(row: Mapping, name: str) -> str:
 
 def _labels(frame: pd.DataFrame) -> pd.Index:
     """Model and prompt of each row as one text."""
-    return pd.Index([f"{row.model}, {prompt_name(row.condition)}" for row in frame[KEY].itertuples()])
+    return pd.Index([f"{row.model}, {prompt_name(row.condition)}" for row in frame[RUN].itertuples()])
 
 
 def outcome_dots(ours: pd.DataFrame, measures: Mapping[str, str], *, note: str = "") -> Figure:

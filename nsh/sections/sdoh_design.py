@@ -4,12 +4,12 @@ import pandas as pd
 
 from nsh.cases import Case
 from nsh.conditions import CONDITIONS
-from nsh.printed import published
+from nsh.parts import beside_printed
 from nsh.prompts import template
 from nsh.sections.appendix_texts import words
 from nsh.sections.sdoh import PROMPTS
 from nsh.study import Study
-from nsh.tables import Block, format_cell, table
+from nsh.tables import Block, table
 
 
 def design_counts(study: Study) -> dict[str, int]:
@@ -26,10 +26,7 @@ def design_table(study: Study) -> Block:
     budget = template("zero_shot")["max_new_tokens"]
     ours = design_counts(study) | {"max_new_tokens": min(budget, study.settings.max_new_tokens or budget)}
     ours["quantization_bits"] = study.values["quantization"] or f"none ({study.values['dtype']})"
-    printed = published("sdoh_text").set_index("id").loc[list(ours)]
-    rows = pd.DataFrame({"quantity": printed["label"], "printed": printed["printed"]})
-    rows["this page"] = [format_cell(value) for value in ours.values()]
-    return table(rows.reset_index(drop=True), "The design, as printed and on this page", numeric=rows.columns[1:])
+    return beside_printed(ours, {"this page": ours}, "The design, as printed and on this page", paper="sdoh")
 
 
 def prompts_table(case: Case, voice: str) -> Block:

@@ -9,11 +9,12 @@ import pandas as pd
 from nsh.changes import changes
 from nsh.comparison import compare_printed
 from nsh.discordance import mcnemar_between, mcnemar_exact
+from nsh.matrix import RUN
 from nsh.models import ModelSpec
 from nsh.outcomes import case_outcomes
 from nsh.parts import interval
 from nsh.printed import number, published
-from nsh.sections.sdoh import KEY, PROMPTS, printed_outcomes, printed_records, prompt_name
+from nsh.sections.sdoh import PROMPTS, printed_outcomes, printed_records, prompt_name
 from nsh.tables import MARKS, Block, callout, table
 
 
@@ -30,7 +31,7 @@ def table5() -> pd.DataFrame:
     """
     frame = published("sdoh_table5_scale_mcnemar")
     b, c = (frame[column].map(number).astype(int) for column in ("a_correct_b_wrong", "a_wrong_b_correct"))
-    accuracy = printed_outcomes().set_index(KEY)["accuracy"]
+    accuracy = printed_outcomes().set_index(RUN)["accuracy"]
     sizes = frame["comparison"].str.split(" vs ", expand=True).radd("Qwen2.5-").add("-Instruct")
     first, second = (accuracy.loc[list(zip(sizes[side], frame["prompt"], strict=True))].to_numpy() for side in (0, 1))
     frame = frame.assign(b=b, c=c, p=mcnemar_exact(b, c), points=100 * (c - b) / _answers())
@@ -50,7 +51,7 @@ def table6() -> pd.DataFrame:
     [[13, 47, 60, 1], [-2, 23, 21, 1], [-1, 1, 0, 450]]
     """
     answers, rows = _answers(), []
-    right = (answers * printed_outcomes().set_index(KEY)["accuracy"]).round().astype(int).unstack()
+    right = (answers * printed_outcomes().set_index(RUN)["accuracy"]).round().astype(int).unstack()
     for row in published("sdoh_table6_prompt_mcnemar").to_dict("records"):
         difference = int(right.at[row["model"], "bias_aware"] - right.at[row["model"], "zero_shot"])
         fewer = np.arange((answers - abs(difference)) // 2 + 1)
@@ -79,7 +80,7 @@ def half_widths(resamples: int = 2000, seed: int = 0) -> pd.DataFrame:
     [3.2, 3.2, 4.4]
     """
     sources = printed_outcomes(), case_outcomes(printed_records(), resamples, seed)
-    printed, ours = (frame.set_index(KEY) for frame in sources)
+    printed, ours = (frame.set_index(RUN) for frame in sources)
     ends = {"accuracy_printed": (printed, "accuracy_rows"), "accuracy_answers": (ours, "accuracy_rows")}
     ends |= {"accuracy_cases": (ours, "accuracy"), "cc_printed": (printed, "cc"), "cc_cases": (ours, "cc")}
     widths = {name: 50 * (frame[f"{of}_hi"] - frame[f"{of}_lo"]) for name, (frame, of) in ends.items()}
@@ -132,7 +133,7 @@ def paired_tests(
     ----------
     ``sdoh`` Tables V and VI. The interval over answers is Wald's for paired proportions.
     """
-    within, rows = KEY[KEY[0] == along], []
+    within, rows = RUN[RUN[0] == along], []
     for name, group in records.groupby(within, sort=False):
         for pair in pairs:
             first, second = (group[group[along] == one] for one in pair)

@@ -7,8 +7,9 @@ import pandas as pd
 
 from nsh.formulas import mcnemar_from_kappa
 from nsh.printed import by_voice, number, numbers, published
-from nsh.sections.facts import NS7, NS9, aggregates, logged_tools
+from nsh.sections.facts import NS7, NS9, aggregates
 from nsh.study import Study
+from nsh.tool_logs import logged_tools
 
 NS2, NS8 = "facts_table2_ns", "facts_table8_ns_agreement"
 N_QUESTIONS = int(number(published("facts_text").set_index("id").at["n_vignettes", "printed"]))
@@ -52,4 +53,4 @@ def shield_tables(found: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
 def shield_basis(study: Study) -> str:
     """Where the numbers of `shield_tables` come from, in words."""
     own = "the authors' aggregate files" if aggregates(study) else "other printed numbers (the files are not here)"
-    return f"{own} and the tool logs" if len(logged_tools(study)) else own
+    return f"{own} and the tool logs" if len(logged_tools(study.released)) else own

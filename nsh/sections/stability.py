@@ -3,7 +3,7 @@
 import pandas as pd
 
 from nsh.comparison import compare
-from nsh.dss import BELOW, dss, dss_summary, letter_changes
+from nsh.dss import BELOW, dss_summary, letter_changes
 from nsh.errors import NshError
 from nsh.printed import numbers, published
 from nsh.recomputed import DSS_COLUMNS, TABLES
@@ -15,32 +15,9 @@ from nsh.tables import Block, callout, table
 CONDITIONS = (*TABLES, "NS")
 
 
-def stability(records: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """DSS per question (`nsh.dss.dss`) of records with texts, and why there is none where the encoder is missing."""
-    texts = records[records["source"] != "patterns"]
-    try:
-        return dss(texts), ""
-    except NshError as error:
-        return dss(records_frame([])), f"DSS could not be computed: {error}"
-
-
 def released_answers(study: Study) -> pd.DataFrame:
     """The released answers under B1 to B3 that are on this machine; none without the released files."""
     return load_released(study.released) if study.released else records_frame([])
-
-
-def by_condition(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Mean DSS and the share of questions below 0.8 by model, named as the printed columns; a frame per condition.
-
-    Examples
-    --------
-    >>> row = {"model": "m", "condition": "B1", "n": 3, "letter_only": True, "empty": False}
-    >>> scores = pd.DataFrame([row | {"case": "1", "dss": 0.9}, row | {"case": "2", "dss": 0.5}])
-    >>> by_condition(scores)["B1"].loc["m"].tolist()
-    [0.7, 50.0]
-    """
-    summary = dss_summary(scores).rename(columns=dict(zip(("dss", "below_pct"), DSS_COLUMNS, strict=True)))
-    return {name: part.set_index("model")[list(DSS_COLUMNS)] for name, part in summary.groupby("condition")}
 
 
 def mean_dss(found: dict[str, pd.DataFrame]) -> pd.DataFrame:

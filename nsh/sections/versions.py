@@ -2,12 +2,12 @@
 
 import pandas as pd
 
-from nsh.comparison import compare_printed
+from nsh.comparison import compare_printed, printed_of
 from nsh.declared import read_data
 from nsh.facts_tables import facts_section41, facts_table3
 from nsh.gaps import anchoring
 from nsh.models import known
-from nsh.printed import number, numbers, published
+from nsh.printed import minus, number, numbers
 from nsh.sections.method_figures import GAP
 from nsh.tables import Block, table
 
@@ -15,11 +15,6 @@ PAPERS = {"first": "facts", "second": "voices"}
 SAME, OTHER, APART = "same number", "another number", "not the same quantity"
 LOOKS = {"nag": {"label": "NAG", "marker": "o", "color": "black", "markersize": 6}, "gap": GAP}
 ONLY = {"first": "version 1 only", "second": "version 2 only"}
-
-
-def printed_of(paper: str) -> pd.DataFrame:
-    """The numbers in running text and the claims of a paper, by id: `label`, `where`, `printed`."""
-    return pd.concat([published(f"{paper}_{kind}") for kind in ("text", "claims")]).set_index("id")
 
 
 def version_pairs() -> pd.DataFrame:
@@ -61,7 +56,7 @@ def version_pairs() -> pd.DataFrame:
 def versions_table(pairs: pd.DataFrame, ours: dict[str, float], what: str) -> Block:
     """Show pairs of `version_pairs`; `ours` are numbers of the seven released models by the id of version 1."""
     columns = {"what": "quantity or claim", "printed_first": "version 1", "printed_second": "version 2"}
-    shown = pairs.rename(columns=columns)[[*columns.values()]].replace("^-", "−", regex=True)
+    shown = pairs.rename(columns=columns)[[*columns.values()]].map(minus)
     own = [ours.get(name) for name in pairs["first"]]
     places = [pairs["printed_first"].iloc[row].partition(".")[2] for row in range(len(pairs))]
     texts = ["–" if value is None else f"{value:.{len(end)}f}" for value, end in zip(own, places, strict=True)]

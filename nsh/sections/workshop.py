@@ -1,12 +1,12 @@
 """The lessons: files of the checkout found from any folder, shown as they are, and what a condition sends, walked."""
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 
 import pandas as pd
 
 from nsh.accuracies import accuracy
+from nsh.boxes import boxed
 from nsh.cases import Case
 from nsh.drawing import Drawing
 from nsh.jobs import find_condition
@@ -16,7 +16,7 @@ from nsh.place import root
 from nsh.quantities import unstated
 from nsh.recall import fact_recall
 from nsh.study import Study
-from nsh.tables import NO_MATH, Block
+from nsh.tables import Block
 from nsh.voice_figures import voice_accuracy
 
 
@@ -71,28 +71,6 @@ def calls_shown(condition: str) -> Block:
     heads = [f"Call {number}: {Path(call.stage).stem}" for number, call in enumerate(made, start=1)]
     told = [f"at most {call.max_new_tokens} new tokens" for call in made]
     return boxed(list(zip(heads, told, [call.messages for call in made], strict=True)))
-
-
-def boxed(parts: Sequence[tuple[str, str, Sequence[tuple[str, str]]]], opened: bool = True) -> Block:
-    """Show texts in parts that open and close: each a heading, a remark, and texts under their names, all escaped.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;" in boxed([("file", "", [("", "<b>")])]).html
-    True
-    """
-    html, plain = "", []
-    for head, remark, texts in parts:
-        html += f'<details class="nsh-call"{" open" * opened}><summary>{escape(head)}</summary>'
-        html += f"<p>{escape(remark)}</p>" * bool(remark)
-        for name, text in texts:
-            html += (
-                f'<p class="nsh-turn">{escape(name)}</p>' * bool(name)
-                + f'<pre class="nsh-said" tabindex="0">{escape(text)}</pre>'
-            )
-        html += "</details>"
-        plain += [head, *filter(None, [remark]), *(f"[{name}]\n{text}" if name else text for name, text in texts)]
-    return Block(f'<div class="nsh-transcript {NO_MATH}">{html}</div>', "\n".join(plain))
 
 
 def accuracy_by_condition(study: Study) -> Drawing | None:
