@@ -6,9 +6,9 @@ NSH_RELEASED_DIR=... python bench/router.py
 import sys
 
 import pandas as pd
+from router_audit import router_against_logs
 
 from nsh.pull import released_dir
-from nsh.router_audit import router_against_logs
 
 
 def main() -> None:

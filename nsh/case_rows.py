@@ -107,8 +107,7 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     case_id = case_fields.identifier(*take(rest, ID_FIELDS, where), where)
     options = case_fields.options(*take(rest, ("options",), where), where)
     gold = case_fields.gold(*take(rest, GOLD_FIELDS, where), options, where)
-    if rest.get("answer") in [text for letter, text in options.items() if text != options[gold]]:
-        raise wrong(where, "answer", f"the text of the correct option {gold}, {options[gold]!r}", rest["answer"])
+    agree(rest, options, gold, where)
     nested = "narratives" in rest
     narratives = _retellings(rest, where)
     question = case_fields.text(*take(rest, ("question",), where), where)
@@ -118,6 +117,24 @@ def case_from_row(row: Mapping[str, Any], where: str) -> Case:
     elif not nested and question_sentence(question) != question.strip():
         question, original = question_sentence(question), question
     return Case(case_id, question, options, gold, narratives, original, rest)
+
+
+def agree(rest: Mapping[str, Any], options: Mapping[str, str], gold: str, where: str) -> None:
+    """Refuse a row whose `answer` or `answer_text` is neither the letter nor the text of its correct option.
+
+    Raises
+    ------
+    DataError
+        If one is, as far as it is there.
+
+    Examples
+    --------
+    >>> agree({"answer": "gout", "answer_text": None}, {"A": "Gout", "B": "Lyme"}, "A", "row 1")
+    """
+    right = {gold.casefold(), options[gold].strip().casefold()}
+    for name in ("answer", "answer_text"):
+        if rest.get(name) and str(rest[name]).strip().casefold() not in right:
+            raise wrong(where, name, f"the correct option {gold}, or its text {options[gold]!r}", rest[name])
 
 
 def take(rest: dict[str, Any], names: Sequence[str], where: str) -> tuple[str, Any]:

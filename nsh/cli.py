@@ -44,9 +44,9 @@ def main() -> None:
     """Run the command line; an error made on purpose becomes one message and its exit code."""
     try:
         app()
-    except NshError as error:
+    except (NshError, OSError) as error:  # no room, no right, no such folder
         typer.echo(f"error: {error}", err=True)
-        sys.exit(error.exit_code)
+        sys.exit(getattr(error, "exit_code", 3))
 
 
 def _values(

@@ -12,7 +12,7 @@ import yaml
 
 from nsh.errors import ParameterError
 
-REAL = ("patterns", "released", "run")
+REAL = ("patterns", "released", "run", "none")
 
 
 class Yaml12(yaml.SafeLoader):
@@ -53,8 +53,8 @@ class Parameter:
 class Page:
     """One notebook of the book: which section of which paper it mirrors, and the parameters that it takes.
 
-    `real` says what its numbers on real models are computed from: "patterns", "released" or "run". `defaults` are those
-    of the page where they are not the declared ones.
+    `real` says what its numbers on real models are computed from: "patterns", "released", "run", or "none" where it has
+    none. `defaults` are those of the page where they are not the declared ones.
     """
 
     slug: str

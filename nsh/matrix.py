@@ -10,8 +10,7 @@ import pandas as pd
 from nsh.errors import DataError, ParameterError
 from nsh.voices import known_voices
 
-KEY = ("model", "condition", "case", "voice")
-RUN = ["model", "condition"]
+RUN, KEY = ["model", "condition"], ("model", "condition", "case", "voice")
 NO_RECORD = -1
 
 
@@ -53,7 +52,7 @@ class VoiceMatrix:
     def left_out(self) -> list[str]:
         """The note on the cases that lack a record in at least one voice, if there are any."""
         n = int((self.codes == NO_RECORD).any(axis=1).sum())
-        return [f"{n} cases without every voice left out"] * (n > 0)
+        return [f"{n} cases without every voice left out"] if n else []
 
 
 def voice_matrices(

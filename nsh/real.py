@@ -55,7 +55,7 @@ def real_b1(setting: str, folder: Path | None) -> pd.DataFrame:
 
 
 def real_run(page: Page, values: Mapping[str, Any]) -> bool:
-    """Whether a page's numbers on real models are computed in this build.
+    """Whether a page's numbers on real models are computed in this build, if it has any.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def real_run(page: Page, values: Mapping[str, Any]) -> bool:
     >>> real_run(find_page("voices-05-anchoring"), {}), real_run(find_page("voices-08-costs"), {"source": "samples"})
     (True, False)
     """
-    if page.real == "patterns":
+    if page.real in ("patterns", "none"):
         return True
     if page.real == "released":
         return released_dir(values.get("released", "off")) is not None

@@ -9,6 +9,7 @@ from nsh.provenance import commit, versions
 
 MISSING, PAGES = "_missing.md", "_pages.md"
 SOURCES = {"patterns": "packaged counts", "released": "released files", "run": "a run of the papers' models"}
+NONE = "none needed"
 
 
 def write_status(folder: Path) -> None:
@@ -26,7 +27,8 @@ def write_status(folder: Path) -> None:
         spent += notebook["nsh"]["seconds"]
         own = {name: value for name, value in values.items() if value != page.default(name)}
         said = ", ".join(f"{name} {json.dumps(value)}" for name, value in own.items()).replace("|", r"\|")
-        real = f"{SOURCES[page.real]}: {'in this build' if here else '**not run**'}"
+        stands = "in this build" if here else "**not run**"
+        real = NONE if page.real == "none" else f"{SOURCES[page.real]}: {stands}"
         link = f"[{page.title}](../notebooks/{slug}.ipynb)"
         rows.append([link, real, f"`{said}`" if said else "defaults", f"{notebook['nsh']['seconds']:.1f}"])
     head = [["page", "real models, from", "parameters", "seconds"], [":--", ":--", ":--", "--:"]]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nsh.engines import Call, Completion
-from nsh.errors import DataError
+from nsh.errors import DataError, without_tokens
 
 log = logging.getLogger("nsh")
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{64})", ')
@@ -102,8 +102,12 @@ class Store:
         return None
 
     def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
-        """Append a completion and hand it to the system at once, so that a killed process loses at most its line."""
-        row = {"key": key, **asdict(completion), "engine": identity}
+        """Append a completion and hand it to the system at once, so that a killed process loses at most its line.
+
+        A hub token is struck out of the stamp.
+        """
+        stamp = json.loads(without_tokens(json.dumps(completion.stamp, default=_plain)))
+        row = {"key": key, **asdict(completion), "stamp": stamp, "engine": identity}
         text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
         line = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape, read back as it was
         if self._out is None:

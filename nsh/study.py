@@ -13,7 +13,7 @@ import pandas as pd
 from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
-from nsh.errors import ParameterError
+from nsh.errors import ParameterError, without_tokens
 from nsh.jobs import AUDIT, Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
 from nsh.place import medqa_test, packaged_generations, store_folder
@@ -207,4 +207,4 @@ class Study:
 def _stamp(outcome: Outcome) -> str:
     """Engine, device and versions that made an answer."""
     stamp = outcome.completions[-1].stamp
-    return ", ".join(str(part) for name in ("engine", "device", "versions") if (part := stamp.get(name)))
+    return without_tokens(", ".join(str(stamp[name]) for name in ("engine", "device", "versions") if stamp.get(name)))

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from browser import launched, visit
 from fabricated import fabricated, random_answers
@@ -249,5 +248,4 @@ def test_the_bootstrap_plays_without_a_kernel(tmp_path, browser):
     said = labels(widget)
     with visit(browser, static_page(widget, tmp_path)) as seen:
         seen.page.locator(".widget-play button").first.click()
-        for wanted in np.array(said)[1:]:
-            seen.page.get_by_role("img", name=wanted).wait_for()
+        seen.page.get_by_role("img", name=said[-1]).wait_for()

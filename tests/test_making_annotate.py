@@ -143,6 +143,10 @@ def test_the_words_for_registers_name_no_voice_and_no_group():
         annotate.described(["rural"], {"rural": "a rural speaker"})
     with pytest.raises(ParameterError, match="voice 'rural'"):
         annotate.described(["rural"], {"rural": ""})
+    with pytest.raises(ParameterError, match=r"voice 'rural': expected .* found 'not as a city speaker'"):
+        annotate.described(["rural", "city"], {"rural": "not as a city speaker", "city": "fast words"})
+    with pytest.raises(ParameterError, match="voice 'rural'"):
+        annotate.described(["rural", "older_speaker"], {"rural": "as an older speaker might"})
     assert annotate.described(["rural"], {"rural": "plain words"}) == {"rural": "plain words"}
 
 
@@ -213,7 +217,7 @@ def test_a_wrong_cell_is_named_and_the_rest_is_kept(tmp_path, ending, fault):
     returned = collect(key, [table])
     assert returned.problems[0] == f"{table}, row 4, field {column!r}: {message}"
     assert len(returned.problems) == (2 if column == "id" else 1)  # the row of the id that is gone is missing
-    with pytest.raises(DataError, match=rf"(?s){re.escape(message)}.*1 problems|2 problems, nothing written"):
+    with pytest.raises(DataError, match=rf"(?s){re.escape(message)}.*\n(1 problem|2 problems), nothing written"):
         write_ratings(returned, tmp_path / "ratings.csv")
     assert not (tmp_path / "ratings.csv").exists()
     kept = load_ratings(write_ratings(returned, tmp_path / "ratings.csv", partial=True))
@@ -290,9 +294,40 @@ def test_columns_may_be_moved_and_added_but_none_may_go(tmp_path, ending):
         rows[:] = [[*row[::-1], "a note" if number else "mine"] for number, row in enumerate(rows)]
 
     fill(table, moved)
-    assert collect(key, [table]).problems == []
+    returned = collect(key, [table])
+    assert returned.problems == []
+    assert all(cells["comment_ann"].endswith("mine: a note") for cells in returned.rows.values())
     write_cells(table, [row[1:] for row in cells_of(table)])
     with pytest.raises(DataError, match="row 1: expected the column 'comment' once; found"):
+        collect(key, [table])
+
+
+def test_a_voice_that_the_cases_do_not_have_is_named_with_the_nearest():
+    with pytest.raises(ParameterError, match="no such voice; did you mean 'cultural'"):
+        annotate.described(["clinical", "cultural"], {"cultral": "warm words"})
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.6, 0.9])
+def test_a_damaged_spreadsheet_is_named(tmp_path, cut):
+    (table,), key = exported(tmp_path, ".xlsx", n=1, raters=["ann"])
+    whole = bytearray(table.read_bytes())
+    place = int(cut * len(whole))
+    whole[place : place + 40] = bytes(40)
+    table.write_bytes(bytes(whole))
+    try:
+        problems = collect(key, [table]).problems  # a part that is not read may be the damaged one
+        assert all(str(table) in problem or "did not come back" in problem for problem in problems)
+    except DataError as error:
+        assert str(table) in str(error)
+
+
+def test_a_quotation_mark_without_its_pair_and_an_empty_key_are_named(tmp_path):
+    (table,), key = exported(tmp_path, n=1, raters=["ann"])
+    table.write_text(table.read_text(encoding="utf-8-sig") + '"' + "x" * 140_000, encoding="utf-8")
+    with pytest.raises(DataError, match="quotation mark"):
+        collect(key, [table])
+    key.write_text('{"rows": {}}', encoding="utf-8")
+    with pytest.raises(DataError, match="not a key"):
         collect(key, [table])
 
 

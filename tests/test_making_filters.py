@@ -76,7 +76,7 @@ def test_a_question_that_stands_twice_is_kept_once_and_an_id_with_two_contents_i
     ("change", "message"),
     [
         ({"answer_idx": "C"}, "field 'answer_idx': expected one of the options' letters A, B; found 'C'"),
-        ({"answer": "Rest"}, "field 'answer': expected the text of the correct option B, 'Splint'; found 'Rest'"),
+        ({"answer": "Rest"}, "field 'answer': expected the correct option B, or its text 'Splint'; found 'Rest'"),
         ({"question": " "}, "field 'question': expected text that is not blank"),
         ({"options": "A or B"}, "field 'options': expected an object"),
         ({"meta_info": 1}, "field 'meta_info': expected text"),

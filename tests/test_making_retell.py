@@ -18,7 +18,8 @@ from nsh.errors import DataError, EngineError, ParameterError
 from nsh.jobs import Settings, jobs
 from nsh.making.items import load_items
 from nsh.making.retell import Audited, openings, read_audit, retelling, writing
-from nsh.making.retold import case_of, retell_all, retelling_jobs, retold, write_cases
+from nsh.making.retold import retell_all, retelling_jobs, retold
+from nsh.making.retold_files import case_of, write_cases
 from nsh.making.voices import register, registers
 from nsh.prompts import template
 from nsh.records import from_outcomes
@@ -190,13 +191,14 @@ class Dies:
             yield index, completion
 
 
-@pytest.mark.parametrize("after", range(0, 27, 3))
-def test_a_resumed_run_makes_no_call_twice(tmp_path, after):
+@pytest.mark.parametrize("ninths", range(9))
+def test_a_resumed_run_makes_no_call_twice(tmp_path, ninths):
     def audit(call):
         return PASS if attempt_of(call) > len(call.messages[-1][1]) % 4 else FAIL
 
     undisturbed = Dies(scripted(audit))
     whole = told(undisturbed, tmp_path / "whole")
+    after = len(undisturbed.made) * ninths // 9
     stopped, resumed = Dies(scripted(audit), after), Dies(scripted(audit))
     with pytest.raises(Stopped):
         told(stopped, tmp_path / "killed")
@@ -279,9 +281,9 @@ def test_the_command_writes_cases_that_the_next_command_accepts(command, tmp_pat
 
 
 def test_the_command_names_what_was_given_up_and_keeps_the_attempts(command, tmp_path):
-    ran = command("--voice", "cultural", "-n", "1", "--attempts", "3")
+    ran = command("--voice", "neutral", "-n", "1", "--attempts", "3")
     assert isinstance(ran.exception, DataError) and "no case was retold in every voice" in str(ran.exception)
-    assert f"case {CASES[0].id}, cultural: gave up after 3 attempts, the last: length: 114 words, not 122" in ran.stderr
+    assert f"case {CASES[0].id}, neutral: gave up after 3 attempts, the last: length: 114 words, not 122" in ran.stderr
     assert (tmp_path / "made.jsonl.csv").read_text(encoding="utf-8").count("gave up") == 1
     assert not (tmp_path / "made.jsonl").exists()
 
@@ -292,6 +294,20 @@ def test_the_command_takes_an_auditor_of_its_own(command, tmp_path):
     (stored,) = (tmp_path / "store").glob("*.jsonl")
     identities = {json.dumps(json.loads(line)["engine"]) for line in stored.read_text(encoding="utf-8").splitlines()}
     assert {json.loads(identity)["model"] for identity in identities} == {"scripted", "scripted-judge"}
+
+
+def test_a_voice_that_the_cases_have_and_a_file_that_is_there_are_not_overwritten(command, tmp_path):
+    ran = command("--voice", "cultural", "-n", "1")
+    assert isinstance(ran.exception, ParameterError) and "told in cultural already" in str(ran.exception)
+    (tmp_path / "made.jsonl").write_text("mine", encoding="utf-8")
+    ran = command("--voice", "neutral", "-n", "1")
+    assert isinstance(ran.exception, ParameterError) and "nothing is overwritten" in str(ran.exception)
+    assert not list(tmp_path.glob("store/*")) and (tmp_path / "made.jsonl").read_text(encoding="utf-8") == "mine"
+
+
+def test_half_of_a_surrogate_pair_is_written_as_its_escape(tmp_path):
+    case = replace(CASES[0], meta={"note": "x \ud83c y"})
+    assert load_cases(write_cases([case], tmp_path / "odd.jsonl"))[0].meta["note"] == "x \ud83c y"
 
 
 def test_another_seed_gives_other_calls():

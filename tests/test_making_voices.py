@@ -1,11 +1,13 @@
 """Registers: what the papers print is in their files, wrong files are named, and one from outside works."""
 
+import re
 from dataclasses import replace
 
 import pytest
 import yaml
 
 from nsh.errors import DataError
+from nsh.making.retell_cli import retell
 from nsh.making.voices import FOLDER, register, registers
 from nsh.markers import labels
 from nsh.prompts import STATUSES
@@ -60,6 +62,12 @@ def test_the_phrases_that_facts_prints_are_told_to_the_writer():
         assert [phrase for phrase in printed if phrase not in register(name).instruction] == []
 
 
+@pytest.mark.parametrize("said", ["I'm sorry to bother you", "i am sorry to bother you", "Sorry to bother you"])
+def test_an_apology_at_the_start_is_forbidden_with_and_without_its_verb(said):
+    """`facts` Appendix C.1: "apologetic openers (e.g.," the first)."""
+    assert [rule for rule in register("socioeconomic").forbidden if re.match(rf"(?:{rule})$", said, re.IGNORECASE)]
+
+
 @pytest.mark.parametrize("name", registers())
 def test_every_register_says_where_it_is_from_and_names_no_group(name):
     one = register(name)
@@ -82,6 +90,11 @@ def test_the_packaged_registers_are_the_files_of_the_folder_the_papers_first():
     assert list(registers())[:3] == ["clinical", "socioeconomic", "cultural"]
 
 
+def test_the_help_of_the_command_lists_the_packaged_registers():
+    listed = re.search(r"Registers: (.*)\.", retell.__doc__)[1]
+    assert sorted(listed.split(", ")) == sorted(registers())
+
+
 def test_a_register_from_outside_the_package(tmp_path):
     mine = register(written(tmp_path))
     assert (mine.name, mine.words, mine.person, len(mine.openings)) == ("rural", (1, 1.5), None, 2)
@@ -93,20 +106,25 @@ def test_a_register_from_outside_the_package(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"name": " "}, "field 'name': expected text that is not blank; found ' '"),
+        ({"name": " "}, "field 'name': expected letters, digits and underscores, and not 'overall'; found ' '"),
+        ({"name": "overall"}, "not 'overall'"),
+        ({"name": "a\ud83c"}, "field 'name'"),
         ({"temperature": "hot"}, "field 'temperature': expected a number from 0 to 2; found 'hot'"),
         ({"temperature": 3}, "a number from 0 to 2; found 3"),
         ({"temperature": True}, "found True"),
         ({"openings": ["first"]}, "field 'openings': expected a mapping"),
         ({"forbidden": ["(open"]}, "field 'forbidden': expected regular expressions"),
+        ({"forbidden": ["(?i)foo"]}, "field 'forbidden': expected regular expressions"),
         ({"forbidden": "howdy"}, "field 'forbidden'"),
-        ({"words": [1.2, 1.1]}, "field 'words': expected two factors, 0 < low <= high; found [1.2, 1.1]"),
+        ({"words": [1.2, 1.1]}, "field 'words': expected two factors, 0 < low <= high <= 100; found [1.2, 1.1]"),
+        ({"words": [1e-9, 1e308]}, "field 'words'"),
         ({"words": 1.1}, "field 'words'"),
         ({"person": "second"}, "field 'person': expected first, third or null; found 'second'"),
         ({"status": "mine"}, "field 'status': expected one of verbatim, partly reconstructed, reconstructed"),
         ({"note": ...}, "lacking: note, unknown: none"),
         ({"temprature": 1}, "unknown: temprature"),
-        ({"like": "cultral"}, "no register cultral; did you mean 'cultural'"),
+        ({"like": "mine.yaml"}, "field 'like': expected the name of a packaged register; found 'mine'"),
+        ({"like": "cultral"}, "field 'like': expected the name of a packaged register; found 'cultral'"),
     ],
 )
 def test_a_wrong_register_is_named(tmp_path, change, message):

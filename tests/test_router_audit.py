@@ -3,10 +3,10 @@
 import json
 
 import pytest
+from router_audit import MEDICATION, OPTION, TOOLS, router_against_logs
 
 from nsh.case_files import QUESTIONS, RETELLINGS
 from nsh.errors import DataError, MissingDataError
-from nsh.router_audit import MEDICATION, OPTION, TOOLS, router_against_logs
 from nsh.tool_logs import LOG
 
 VOICES = {"alpha": "He hurts.", "beta": "I hurt and cannot pay.", "gamma": "My bones hurt."}

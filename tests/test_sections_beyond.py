@@ -44,7 +44,8 @@ def guarded(tmp_path_factory):
     engine = ScriptedEngine(reply=lambda call: REPLIES.get(call.stage, "C"))
     outcomes, _ = run(jobs(make_cases(2), "guarded_rewrite"), engine, Store(tmp_path_factory.mktemp("store")))
     model = SimpleNamespace(name="made")
-    return SimpleNamespace(models=[model], outcomes=lambda model: outcomes, values={"source": "samples"})
+    own = {"models": [model], "cases": make_cases(2), "values": {"source": "samples"}}
+    return SimpleNamespace(outcomes=lambda model: outcomes, **own)
 
 
 def test_the_printed_dss_stands_beside_the_measures(real):

@@ -71,6 +71,7 @@ def test_printed_values_of_the_measures_exist():
 def test_every_prompt_file_is_shown_with_whose_words_it_has():
     text, folder = str(reference.prompts_shown()), ROOT / "nsh" / "data" / "prompts"
     unused = {"facts_cot_two_shot", "judge_added", "judge_intermediate"}  # of a parameter, and of the judges
+    unused |= {"retell", "audit"}  # on the page on retelling
     assert set(reference.prompt_names()) == {path.stem for path in folder.glob("*.yaml")} - unused
     assert "verbatim" in text and "Which of the following is the correct option?" in text
     assert "<script>" not in reference.prompts_shown().html

@@ -1,8 +1,10 @@
 """A hub token of the user's environment gets into nothing that is kept or shown."""
 
 import logging
+import os
 import sys
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,8 +117,17 @@ def kept(folder: Path) -> str:
     return "".join(path.read_bytes().decode("utf-8", "replace") for path in files)
 
 
+class Talkative(ScriptedEngine):
+    """An engine whose stamp holds the token, as a library's description of itself may."""
+
+    def generate(self, calls):
+        for index, completion in super().generate(calls):
+            yield index, replace(completion, stamp=completion.stamp | {"versions": refusal(os.environ["HF_TOKEN"])})
+
+
 def test_store_records_provenance_and_log_hold_no_token(one, tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr("nsh.study.ScriptedEngine", Talkative)
     with caplog.at_level(logging.DEBUG):
         study = open_page("beyond-own-data", source="samples", n_cases=2, models=["scripted"], resamples=20)
         for ending in ("csv", "html"):
@@ -124,11 +135,15 @@ def test_store_records_provenance_and_log_hold_no_token(one, tmp_path, monkeypat
         foot = Provenance(study)
     assert one not in kept(tmp_path) + caplog.text + repr(foot) + str(foot._repr_mimebundle_())
     assert one not in str(study.values) + str(study.stamps)
+    assert "Bearer [token]" in str(study.stamps) and "Bearer [token]" in kept(tmp_path / "store")
 
 
 def test_what_a_run_stamps_beside_a_text_is_not_the_environment(one, tmp_path):
-    outcomes, _ = run(jobs(make_cases(2), "rewrite"), ScriptedEngine(), Store(tmp_path))
-    assert one not in kept(tmp_path) + str(outcomes)
+    outcomes, _ = run(jobs(make_cases(2), "rewrite"), ScriptedEngine(), Store(tmp_path / "plain"))
+    assert one not in kept(tmp_path / "plain") + str(outcomes)
+    told, _ = run(jobs(make_cases(2), "rewrite"), Talkative(), Store(tmp_path / "told"))
+    assert one in str(told)  # what the engine said, in memory alone
+    assert one not in kept(tmp_path / "told") and "Bearer [token]" in kept(tmp_path / "told")
 
 
 LEAKS = """

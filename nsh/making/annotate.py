@@ -7,18 +7,20 @@ voice, so that each rater has another order, and equal ids of two raters do not 
 What is not. Whether a register fits can only be judged by who knows which one was asked for, and so could the paper's
 raters, who rated "persona register match". The kit therefore says in each row what was asked for, in words that
 describe a way of speaking and name no voice. To ask "which register is this?" instead would measure recognition, which
-is another thing, and would tell every rater how many voices there are. That a rater can group the rows by their
-description, or by the texts themselves, no kit prevents; and who has cases and seed can compute the ids.
+is another thing, and would tell every rater how many voices there are. The description belongs to one voice, and it
+stands beside the rating of realism, which is therefore not blind to what was asked for. That a rater can group the rows
+by their description, or by the texts themselves, no kit prevents; and who has cases and seed can compute the ids.
 """
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from nsh.cases import Case
-from nsh.declared import read_data
+from nsh.declared import nearest, read_data
 from nsh.errors import DataError, ParameterError
 from nsh.making.items import items_of
 from nsh.making.sampling import sample
@@ -56,6 +58,20 @@ def sample_cases(cases: Sequence[Case], n: int = 100, seed: int = 42) -> list[Ca
     The strata are those of exam step and answer letter; where the step is not known, the type of the question
     (`nsh.question_types`) stands in its place.
 
+    Parameters
+    ----------
+    cases : sequence of Case
+        In any order; those without an original are not drawn from.
+    n : int
+        How many to draw.
+    seed : int
+        Of the draw; another one draws others.
+
+    Returns
+    -------
+    list of Case
+        n of the cases.
+
     Raises
     ------
     ParameterError
@@ -80,20 +96,38 @@ def sample_cases(cases: Sequence[Case], n: int = 100, seed: int = 42) -> list[Ca
 def described(voices: Iterable[str], own: Mapping[str, str]) -> dict[str, str]:
     """What raters are told of each voice's register: one's own words, else the packaged ones.
 
+    Parameters
+    ----------
+    voices : iterable of str
+        The voices to be rated.
+    own : mapping of str to str
+        Voice to words of one's own.
+
+    Returns
+    -------
+    dict of str to str
+        Voice to words, in the order of the voices.
+
     Raises
     ------
     ParameterError
-        If a voice has none, or is named in them.
+        If a voice has none, or one of the voices is named in them, or words are given for another voice.
 
     Examples
     --------
     >>> described(["clinical"], {})
     {'clinical': 'concise medical prose in standard terms, as in a case report'}
     """
+    voices = list(voices)
+    if strange := sorted(set(own) - set(voices)):
+        near = nearest(strange[0], voices)
+        raise ParameterError(f"--register {strange[0]!r}: the cases have no such voice; did you mean {near!r}?")
     words = read_data("making/annotation.yaml")["registers"] | dict(own)
+    names = "|".join(re.escape(voice).replace("_", "[_ ]") for voice in voices)
     for voice in voices:
-        if voice.casefold() in (told := words.get(voice) or voice).casefold():
-            expected = f"words that describe how it speaks, without its name (`--register '{voice}=...'`)"
+        told = words.get(voice) or voice
+        if re.search(rf"(?<!\w)({names})(?!\w)", told, re.IGNORECASE):
+            expected = f"words that describe how it speaks, without the name of a voice (`--register '{voice}=...'`)"
             raise ParameterError(f"voice {voice!r}: expected {expected}; found {told!r}")
     return {voice: words[voice] for voice in voices}
 

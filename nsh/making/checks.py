@@ -4,13 +4,12 @@ Two of them are stricter than the papers, whose released marked retellings are h
 asked and often leave the age implicit: a register of one's own may ask for other lengths.
 """
 
-import re
 from collections.abc import Callable
 from math import ceil, floor
 
 from nsh.cases import Case
 from nsh.guard import unsupported
-from nsh.making.voices import Register
+from nsh.making.voices import Register, phrase
 from nsh.markers import labels
 from nsh.retellings import fold, narrative_person
 
@@ -73,8 +72,7 @@ def _length(case: Case, register: Register, text: str) -> str:
 def _phrases(case: Case, register: Register, text: str) -> str:
     """The forbidden phrases in the text, as they stand there."""
     plain = " ".join(text.replace("’", "'").split())
-    rules = [re.compile(rf"(?<!\w)(?:{rule})(?!\w)", re.IGNORECASE) for rule in register.forbidden]
-    return "; ".join(match[0] for rule in rules if (match := rule.search(plain)))
+    return "; ".join(match[0] for match in (phrase(rule).search(plain) for rule in register.forbidden) if match)
 
 
 def _labels(case: Case, register: Register, text: str) -> str:
@@ -89,8 +87,8 @@ def _values(case: Case, register: Register, text: str) -> str:
 
 
 def _question(case: Case, register: Register, text: str) -> str:
-    """The question sentence, where the text does not end with it."""
-    return "" if fold(text).endswith(fold(case.question)) else case.question
+    """The question sentence, where it is not kept; the prompt asks for it at the end, the check takes it anywhere."""
+    return "" if fold(case.question) in fold(text) else case.question
 
 
 def _person(case: Case, register: Register, text: str) -> str:

@@ -15,11 +15,11 @@ from typing import Any
 
 from nsh import case_fields
 from nsh.case_fields import wrong
-from nsh.case_rows import GOLD_FIELDS, ID_FIELDS, VOICE_PREFIXES, Case, question_sentence, take
+from nsh.case_rows import GOLD_FIELDS, ID_FIELDS, VOICE_PREFIXES, Case, agree, question_sentence, take
 from nsh.cases import source_rows
 from nsh.errors import DataError, ParameterError
 
-CONTENT = attrgetter("vignette", "options", "gold", "step")
+CONTENT = attrgetter("vignette", "question", "options", "gold", "step")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +119,7 @@ def item_from_row(row: Mapping[str, Any], where: str) -> Item:
     options = case_fields.options("options", rest.pop("options", None), where)
     lettered = "answer" in rest and not any(rest.get(name) for name in GOLD_FIELDS)
     gold = case_fields.gold(*take(rest, ("answer",) if lettered else GOLD_FIELDS, where), options, where)
-    said = rest.get("answer_text") or rest.get("answer")
-    if said in options.values() and said != options[gold]:
-        raise wrong(where, "answer", f"the text of the correct option {gold}, {options[gold]!r}", said)
+    agree(rest, options, gold, where)
     question = case_fields.text("question", rest.pop("question", None), where).partition("\nA) ")[0].strip()
     vignette = case_fields.text("original", rest.pop("original", None) or question, where)
     sentence = question if question != vignette else question_sentence(vignette)
@@ -157,21 +155,23 @@ def item_row(item: Item) -> dict[str, Any]:
 
 
 def writable(path: str | Path) -> Path:
-    """The absolute path of a .jsonl file that can be written.
+    """The absolute path of a .jsonl file that is to be written, and is not there yet.
 
     Raises
     ------
     ParameterError
-        If the file has another ending, or its folder does not exist.
+        If the file has another ending, its folder does not exist, or something of that name is there.
     """
-    path = Path(path).expanduser().absolute()
+    path = Path(path).absolute()
     if path.suffix.lower() != ".jsonl" or not path.parent.is_dir():
         raise ParameterError(f"{path}: expected a file that ends in .jsonl, in a folder that exists")
+    if path.exists():
+        raise ParameterError(f"{path} is there already, and nothing is overwritten: name another file")
     return path
 
 
 def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
-    """Write rows to a .jsonl file, one a line; what was there is replaced once all are written.
+    """Write rows to a .jsonl file, one a line, which is there once all are written.
 
     Raises
     ------
@@ -181,7 +181,7 @@ def write_rows(rows: Iterable[Mapping[str, Any]], path: str | Path) -> Path:
     path = writable(path)
     half = path.with_name(f"{path.name}.part")
     lines = [json.dumps(row, ensure_ascii=False, default=str) for row in rows]
-    half.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    half.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", errors="backslashreplace")
     return half.replace(path)
 
 

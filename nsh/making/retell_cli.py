@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from nsh.engines import Engine
+
 
 def retell(
     source: str,
@@ -26,24 +28,20 @@ def retell(
 
     Registers: clinical, socioeconomic, cultural, neutral, third_person, older_speaker.
     """
-    from nsh.declared import parameters
+    from nsh.errors import ParameterError
     from nsh.making.items import writable
-    from nsh.making.retell import Audited
-    from nsh.making.retold import retell_all, to_retell, write_cases
+    from nsh.making.retold import retell_all
+    from nsh.making.retold_files import to_retell, write_cases
     from nsh.making.voices import register
-    from nsh.params import check
     from nsh.place import packaged_generations, store_folder
     from nsh.store import Store
-    from nsh.study import Study
 
-    out = writable(out)
-    values = {name: parameter.default for name, parameter in parameters().items()}
-    values |= {"dtype": check("dtype", dtype, "--dtype"), "models": [name for name in (model, auditor) if name]}
-    study = Study("command line", values)
-    engines = [study.engine(spec) for spec in study.models]
-    engine = engines[0] if len(engines) == 1 else Audited(*engines)
+    out, engine = writable(out), _engine(model, auditor, dtype)
     registers, store = [register(name) for name in voice], Store(store_folder(), packaged_generations())
-    made = retell_all(to_retell(source, n), registers, engine, store, attempts, seed)
+    cases = to_retell(source, n)
+    if told := {register.name for register in registers}.intersection(*(case.narratives for case in cases)):
+        raise ParameterError(f"{source} is told in {', '.join(told)} already; give a register another name")
+    made = retell_all(cases, registers, engine, store, attempts, seed)
     store.close()
     made.report.to_csv(f"{out}.csv", index=False)
     for lost in made.gave_up:
@@ -51,3 +49,17 @@ def retell(
     write_cases(made.cases, out)
     typer.echo("Both hold the texts of the cases: do not publish those of MedQA or of the released cases.")
     typer.echo(f"{out}: {len(made.cases)} cases in {', '.join(made.cases[0].narratives)}; every attempt in {out}.csv")
+
+
+def _engine(model: str, auditor: str | None, dtype: str) -> Engine:
+    """The engine of a model that writes, and of another that audits where one is named."""
+    from nsh.declared import parameters
+    from nsh.making.retell import Audited
+    from nsh.params import check
+    from nsh.study import Study
+
+    values = {name: parameter.default for name, parameter in parameters().items()}
+    values |= {"dtype": check("dtype", dtype, "--dtype"), "models": [name for name in (model, auditor) if name]}
+    study = Study("command line", values)
+    engines = [study.engine(spec) for spec in study.models]
+    return engines[0] if len(engines) == 1 else Audited(*engines)

@@ -88,7 +88,12 @@ def _key(path: Path) -> dict[str, dict[str, str]]:
         raise MissingDataError(f"there is no key {path}")
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
-        return {name: {field: row[field] for field in ("rater", "case", "voice", *TEXTS)} for name, row in rows.items()}
+        known = {
+            name: {field: row[field] for field in ("rater", "case", "voice", *TEXTS)} for name, row in rows.items()
+        }
+        if not known or not all(isinstance(value, str) for row in known.values() for value in row.values()):
+            raise ValueError("no rows of text")
+        return known
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"{path}: not a key that `nsh annotate export` wrote ({error!r})") from None
 
@@ -103,8 +108,11 @@ def _strange(where: str, row: dict[str, str], one: dict[str, str], places: Seque
 
 
 def _ratings(where: str, row: dict[str, str], rater: str) -> tuple[dict[str, str], list[DataError]]:
-    """The valid ratings of a row with its comment, by column of the joined file; and what is wrong with the others."""
-    given = {f"comment_{rater}": row[COMMENT]} if row[COMMENT] else {}
+    """The valid ratings of a row with its comment, to which added columns go, by column of the joined file; and what is
+    wrong with the others."""
+    added = [f"{name}: {cell}" for name, cell in row.items() if cell and name and name not in HEADER]
+    said = "; ".join([row[COMMENT], *added] if row[COMMENT] else added)
+    given = {f"comment_{rater}": said} if said else {}
     problems = [wrong(where, "", "no cell without a heading", row[""])] if row[""] else []
     for column, (item, scale) in RATED.items():
         if (rating := row[column].removesuffix(".0")) in scale.split(","):
@@ -138,7 +146,8 @@ def write_ratings(returned: Returned, out: str | Path, partial: bool = False) ->
     if out.suffix.lower() != ".csv" or out.exists():
         raise ParameterError(f"{out}: expected a new file that ends in .csv")
     if returned.problems and not partial:
-        raise DataError(f"{listed}\n{len(returned.problems)} problems, nothing written; --partial writes the rest")
+        problems = "1 problem" if len(returned.problems) == 1 else f"{len(returned.problems)} problems"
+        raise DataError(f"{listed}\n{problems}, nothing written; --partial writes the rest")
     if not returned.rows:
         raise MissingDataError(f"{listed}\nno valid rating, nothing written")
     encounters = pd.MultiIndex.from_tuples(returned.rows, names=["question_id", "persona"])

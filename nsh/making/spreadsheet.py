@@ -11,11 +11,12 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 from nsh.errors import DataError, MissingDataError, ParameterError
 
-UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]|.{32767}", re.DOTALL)  # no .xlsx file holds it, or it would be cut
+UNFIT = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]|.{32767}", re.DOTALL
+)  # no .xlsx file holds it, or it would be cut
 
 
 def sheet_path(path: str | Path) -> Path:
@@ -136,14 +137,18 @@ def _csv_cells(path: Path) -> list[list[str]]:
     except UnicodeDecodeError:
         text = path.read_text(encoding="cp1252", errors="replace")
     first = text.partition("\n")[0]
-    return list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
+    try:
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
+    except csv.Error as error:
+        raise DataError(f"{path}: not a table ({error}); a quotation mark may be missing its pair") from None
 
 
 def _xlsx_cells(path: Path) -> list[list[str]]:
     """The cells of an .xlsx file as text, numbers and dates too."""
     try:
-        book = _openpyxl().load_workbook(path, data_only=True)
-    except (BadZipFile, KeyError, ValueError, OSError) as error:
-        raise DataError(f"{path}: not an .xlsx file ({error})") from None
-    rows = book.worksheets[0].iter_rows(values_only=True)
+        rows = list(_openpyxl().load_workbook(path, data_only=True).worksheets[0].iter_rows(values_only=True))
+    except MissingDataError:
+        raise
+    except Exception as error:  # noqa: BLE001  damage shows as an error of zip, zlib, XML or whatever reads the parts
+        raise DataError(f"{path}: not an .xlsx file that can be read ({error})") from None
     return [["" if cell is None else str(cell) for cell in row] for row in rows]

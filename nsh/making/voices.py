@@ -14,6 +14,7 @@ from nsh.declared import Yaml12, nearest
 from nsh.errors import DataError
 from nsh.matrix import order_voices
 from nsh.prompts import STATUSES
+from nsh.voices import OVERALL
 
 FOLDER = Path(__file__).parents[1] / "data" / "making" / "voices"
 PERSONS = ("first", "third")
@@ -68,6 +69,10 @@ def register(name: str | Path) -> Register:
         A packaged one by its name, or the path of a .yaml file of the same form. A file that writes
         ``like: NAME`` takes all that it does not say itself from that packaged register.
 
+    Returns
+    -------
+    Register
+
     Raises
     ------
     DataError
@@ -84,7 +89,7 @@ def register(name: str | Path) -> Register:
     >>> register("third_person").openings == register("socioeconomic").openings
     True
     """
-    path = Path(name).expanduser() if str(name).endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
+    path = Path(name) if str(name).endswith((".yaml", ".yml")) else FOLDER / f"{name}.yaml"
     if not path.is_file():
         known = [file.stem for file in FOLDER.glob("*.yaml")]
         hint = "" if path.parent != FOLDER else f"; did you mean {nearest(str(name), known)!r}, or the path of a .yaml?"
@@ -94,7 +99,10 @@ def register(name: str | Path) -> Register:
     except (yaml.YAMLError, UnicodeDecodeError, TypeError, ValueError) as error:
         raise DataError(f"register {name}: not a YAML mapping in UTF-8: {' '.join(str(error).split())}") from None
     if "like" in given:
-        base = register(str(given.pop("like")).removesuffix(".yaml"))
+        like = str(given.pop("like")).removesuffix(".yaml")
+        if not (FOLDER / f"{like}.yaml").is_file() or path == FOLDER / f"{like}.yaml":
+            raise wrong(f"register {name}", "like", "the name of a packaged register", like)
+        base = register(like)
         given = {field: getattr(base, field) for field in FIELDS} | given
     return Register(**_checked(given, f"register {name}"))
 
@@ -120,12 +128,14 @@ def _checked(given: dict[str, Any], where: str) -> dict[str, Any]:
     low_high, openings, forbidden = given["words"], given["openings"], given["forbidden"]
     right = {name: isinstance(given[name], str) and given[name].strip() for name in FIELDS[:3] + FIELDS[-3:]}
     right = {name: (ok, "text that is not blank") for name, ok in right.items()}
+    named = given["name"].isidentifier() and given["name"] != OVERALL if right["name"][0] else False
+    right["name"] = (named, f"letters, digits and underscores, and not {OVERALL!r}")
     right["temperature"] = (_number(given["temperature"]) and 0 <= given["temperature"] <= 2, "a number from 0 to 2")
     texts = isinstance(openings, Mapping) and all(isinstance(text, str) for pair in openings.items() for text in pair)
     right["openings"] = (texts, "a mapping of names to instructions, {} for none")
     right["forbidden"] = (isinstance(forbidden, list) and all(map(_compiles, forbidden)), "regular expressions, a list")
     two = isinstance(low_high, list | tuple) and len(low_high) == 2 and all(map(_number, low_high))
-    right["words"] = (two and 0 < low_high[0] <= low_high[1], "two factors, 0 < low <= high")
+    right["words"] = (two and 0 < low_high[0] <= low_high[1] <= 100, "two factors, 0 < low <= high <= 100")
     right["person"] = (given["person"] in (*PERSONS, None), f"{', '.join(PERSONS)} or null")
     if given["status"] not in STATUSES:
         right["status"] = (False, f"one of {', '.join(STATUSES)}")
@@ -135,14 +145,25 @@ def _checked(given: dict[str, Any], where: str) -> dict[str, Any]:
     return given | {"words": tuple(low_high)}
 
 
+def phrase(pattern: str) -> re.Pattern:
+    """A forbidden phrase, as whole words and whatever the case.
+
+    Examples
+    --------
+    >>> bool(phrase("herbal teas?").search("a cup of Herbal tea")), bool(phrase("tea").search("teas"))
+    (True, False)
+    """
+    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+
+
 def _number(value: Any) -> bool:
     """Whether a value is a number."""
     return type(value) in (int, float)
 
 
 def _compiles(pattern: Any) -> bool:
-    """Whether a value is a regular expression."""
+    """Whether a value is a regular expression that can be part of another."""
     try:
-        return bool(re.compile(pattern))
+        return isinstance(pattern, str) and bool(phrase(pattern))
     except (re.error, TypeError):
         return False

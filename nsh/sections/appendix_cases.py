@@ -16,6 +16,7 @@ from nsh.engines import Call, ScriptedEngine
 from nsh.jobs import jobs
 from nsh.judgements import judge_agreement, judgements
 from nsh.judging import judge_added
+from nsh.making.voices import register
 from nsh.markers import demographic_markers
 from nsh.matrix import order_voices
 from nsh.medqa import medqa_split
@@ -25,7 +26,7 @@ from nsh.retellings import per_case
 from nsh.runner import run
 from nsh.store import Store
 
-FORBIDDEN = ("traditional herbal tea", "my family insisted")  # the two examples that `voices` Appendix B prints
+FORBIDDEN = (*register("socioeconomic").forbidden, *register("cultural").forbidden)  # regular expressions
 WORDS_OF_OPENING = 3
 MOST = 60  # cases that get fabricated verdicts
 JUDGES = {"F": 0.55, "P": 0.7, "L": 0.5}  # a fabricated judge's probability to call an item relevant
@@ -103,7 +104,9 @@ def retelling_checks(cases: Sequence[Case], reference: str = "clinical") -> pd.D
     frame = per_case(cases)[["voice", "person"]].assign(text=[text for _, text in told])
     words = frame["text"].str.casefold().str.findall(r"\w+").str[:WORDS_OF_OPENING].str.join(" ")
     shared = frame["voice"].str.cat(words, sep=" ").duplicated(keep=False)
-    phrases = frame["text"].str.contains("|".join(map(re.escape, FORBIDDEN)), case=False)
+    rules = re.compile("|".join(rf"(?<!\w)(?:{rule})(?!\w)" for rule in FORBIDDEN), re.IGNORECASE)
+    plain = frame["text"].str.replace("’", "'").str.split().str.join(" ")
+    phrases = plain.map(rules.search).notna()
     flags = {"retellings": True, "first three words shared with another case": shared}
     flags |= {"a phrase that the prompts forbid": phrases, "told in the first person": frame["person"] == "first"}
     rows = pd.DataFrame({name: frame.assign(has=has).groupby("voice")["has"].sum() for name, has in flags.items()}).T

@@ -1,4 +1,4 @@
-"""The control voices: from the clinical to a marked voice in steps that each change one thing."""
+"""The control voices: from the clinical to a marked voice in steps, the first in length and prose, then one by one."""
 
 import pandas as pd
 
@@ -14,7 +14,10 @@ STEPS = {
     ("third_person", "socioeconomic"): "the narrative person",
     ("clinical", "socioeconomic"): "all three",
 }  # from one voice to the next -> what changes
-MAKE = "No two of these voices are in the run: `nsh data retell FILE --voice neutral` makes the neutral one."
+MAKE = (
+    "No two of these voices are in the run: "
+    "`nsh data retell FILE --voice neutral --model MODEL --out NEW.jsonl` makes the neutral one."
+)
 
 
 def step_rows(records: pd.DataFrame, reference: str = "clinical") -> pd.DataFrame:
