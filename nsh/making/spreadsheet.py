@@ -137,8 +137,9 @@ def _csv_cells(path: Path) -> list[list[str]]:
     except UnicodeDecodeError:
         text = path.read_text(encoding="cp1252", errors="replace")
     first = text.partition("\n")[0]
+    csv.field_size_limit(2**31 - 1)
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count)))
+        return list(csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True))
     except csv.Error as error:
         raise DataError(f"{path}: not a table ({error}); a quotation mark may be missing its pair") from None
 
