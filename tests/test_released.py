@@ -95,7 +95,7 @@ def altered(voice: str, **changes) -> dict:
 @pytest.mark.parametrize(
     ("changes", "place", "expected"),
     [
-        ({"question_id": None}, "field 'question_id'", "text that is not blank"),
+        ({"question_id": None}, "field 'question_id'", "text or a whole number"),
         ({"correct_answer_idx": None}, "field 'correct_answer_idx'", "a letter; found None"),
         ({"correct_answer_idx": "A"}, "field 'correct_answer_idx'", "'B', the correct letter of X_2; found 'A'"),
         ({"personas_eval": None}, "field 'personas_eval'", "an object"),

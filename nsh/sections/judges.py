@@ -72,8 +72,8 @@ def judge_table(verdicts: pd.DataFrame) -> pd.DataFrame:
     Examples
     --------
     >>> row = {"case": "1", "voice": "cultural", "judge": "J", "n_added": 3, "n_relevant": 1, "status": "ok"}
-    >>> judge_table(tidy([row, row | {"case": "2", "status": "truncated"}], COLUMNS)).loc[0].tolist()
-    ['J', 2, 1, 50.0, 'truncated 1', 3.0, 1.0]
+    >>> judge_table(tidy([row, row | {"case": "2", "status": "truncated"}], COLUMNS)).to_dict("records")[0]["not read"]
+    'truncated 1'
     """
     rows = []
     for judge, given in verdicts.groupby("judge", sort=False):
