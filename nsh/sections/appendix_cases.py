@@ -41,7 +41,7 @@ def case_facts(cases: Sequence[Case]) -> pd.DataFrame:
     -------
     pandas.DataFrame
         One row per case, indexed by its id: `exam step` (of the released cases), `answer letter`, `question type`
-        (`nsh.question_types`) and `MedQA split`, where the file of the test split is on this machine.
+        (`nsh.question_types`) and `MedQA split` (of cases with an exam step), where its test file is on this machine.
 
     Examples
     --------
@@ -53,7 +53,8 @@ def case_facts(cases: Sequence[Case]) -> pd.DataFrame:
     frame["exam step"] = [case.meta.get("meta_info") or UNKNOWN for case in cases]
     frame["answer letter"] = [case.gold for case in cases]
     frame["question type"] = [question_type(case.question) for case in cases]
-    frame["MedQA split"] = medqa_split(cases, medqa_test()) if medqa_test() else UNKNOWN
+    split = medqa_split(cases, medqa_test()) if medqa_test() else pd.Series(UNKNOWN, frame.index)
+    frame["MedQA split"] = split.where(frame["exam step"] != UNKNOWN, UNKNOWN)
     return frame.fillna(UNKNOWN)
 
 
