@@ -45,7 +45,9 @@ def test_the_split_is_read_from_the_file_of_the_test_split(tmp_path, monkeypatch
     file.write_text('{"question": "Knee pain. Why?"}')
     monkeypatch.setenv("NSH_MEDQA_TEST", str(file))
     cases = [told({"clinical": "."}, text, number) for number, text in enumerate(["Knee pain.  Why?", "Fever.", None])]
-    assert case_facts(cases)["MedQA split"].tolist() == ["test", "train", "not stated"]
+    of_medqa = [replace(case, meta={"meta_info": "step1"}) for case in cases]
+    assert case_facts(of_medqa)["MedQA split"].tolist() == ["test", "train", "not stated"]
+    assert set(case_facts(cases)["MedQA split"]) == {"not stated"}  # no exam step: not MedQA's
 
 
 def test_extra_words_are_a_share_of_the_original_and_need_one():
