@@ -306,6 +306,8 @@ def test_a_voice_that_the_cases_have_and_a_file_that_is_there_are_not_overwritte
 
 
 def test_half_of_a_surrogate_pair_is_written_as_its_escape(tmp_path):
+    odd = retell_all(CASES[:1], [BETA], ScriptedEngine(reply=lambda call: "x \ud83c y"), Store(tmp_path), attempts=1)
+    assert odd.report["text"].tolist() == ["x \\ud83c y"]
     case = replace(CASES[0], meta={"note": "x \ud83c y"})
     assert load_cases(write_cases([case], tmp_path / "odd.jsonl"))[0].meta["note"] == "x \ud83c y"
 

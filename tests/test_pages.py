@@ -93,6 +93,13 @@ def test_the_disclaimer_is_read_at_top_and_foot(drawn: Visit):
     assert DISCLAIMER in drawn.page.locator(".bd-footer-content").inner_text()
 
 
+def test_no_rule_of_accessibility_is_broken_in_light_or_dark(drawn: Visit):
+    assert findings(drawn.page) == []
+    show(drawn.page, 1280, "dark")
+    assert findings(drawn.page, "color-contrast") == []
+    show(drawn.page, 1280, "light")
+
+
 def test_every_figure_is_drawn_and_described(drawn: Visit):
     for complete, natural, shown, alt in drawn.page.locator("article img").evaluate_all(IMAGES):
         assert complete and natural and shown
@@ -143,12 +150,6 @@ def test_wide_tables_scroll_in_a_box_that_the_keyboard_reaches(drawn: Visit):
     drawn.page.set_viewport_size({"width": 390, "height": WIDTHS[390]})
     boxes = drawn.page.locator("table.nsh-table").evaluate_all(BOXES)
     assert [box for box in boxes if box != [1, True]] == []
-
-
-def test_no_rule_of_accessibility_is_broken_in_light_or_dark(drawn: Visit):
-    assert findings(drawn.page) == []
-    show(drawn.page, 1280, "dark")
-    assert findings(drawn.page, "color-contrast") == []
 
 
 def test_the_rules_of_accessibility_find_what_is_wrong(tmp_path: Path, browser: Browser):

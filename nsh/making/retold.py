@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 
@@ -166,7 +167,7 @@ def retold(outcomes: Sequence[Outcome]) -> Retold:
 
 
 def _rows(outcome: Outcome) -> list[dict]:
-    """One row per attempt."""
+    """One row per attempt; half of a surrogate pair, which no column of text can hold, stands as its escape."""
     rows = [
         {"case": outcome.job.case.id, "voice": outcome.job.voice, "attempt": number, "opening": attempt.opening}
         | {"words": len(attempt.text.split()), "failed": "; ".join(attempt.failed), "verdict": attempt.verdict}
@@ -175,7 +176,12 @@ def _rows(outcome: Outcome) -> list[dict]:
         for number, attempt in enumerate(outcome.answer.attempts, start=1)
     ]
     rows[-1]["status"] = outcome.answer.status
-    return rows
+    return [{name: _writable(value) for name, value in row.items()} for row in rows]
+
+
+def _writable(value: Any) -> Any:
+    """A text that UTF-8 can hold; anything else as it is."""
+    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
 
 
 def _reason(row) -> str:
