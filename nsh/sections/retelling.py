@@ -50,5 +50,5 @@ def tally(rows: pd.DataFrame) -> dict[str, str | int]:
         "accepted": int((rows["status"] == "ok").sum()),
         "tries": len(rows),
         "audits": int((rows["verdict"] != "not asked").sum()),
-        "failed_checks": ", ".join(f"{name} {count}" for name, count in counts.items()) or "none",
+        "failed_checks": ", ".join(f"{name} {count}" for name, count in counts.items()) or "not one",
     }
