@@ -63,7 +63,7 @@ def visit(browser: Browser, file: Path, width: int = 1280, scheme: str = "light"
     context.route(NETWORK, refuse)
     seen.page.on("console", lambda message: seen.complaints.append(message.text) if message.type == "error" else None)
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-    seen.page.goto(file.resolve().as_uri())
+    seen.page.goto(file.resolve().as_uri(), timeout=90_000)  # a busy machine takes its time
     seen.page.evaluate(SETTLED)
     yield seen
     context.close()
