@@ -66,6 +66,17 @@ def text(field: str, value: Any, where: str) -> str:
     return value
 
 
+def escaped(text: str) -> str:
+    r"""The text with half of a surrogate pair, which no file or column can hold, as its escape.
+
+    Examples
+    --------
+    >>> escaped("fever " + chr(0xD83C))
+    'fever \\ud83c'
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def identifier(field: str, value: Any, where: str) -> str:
     """Return an id as text: "007" stays as it is, a whole number is accepted."""
     if type(value) not in (int, str):

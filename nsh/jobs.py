@@ -15,8 +15,8 @@ from nsh.errors import ParameterError
 from nsh.judging import judge_added
 
 OTHER_NAMES = {"narrativeshield": "extract_tools"}
-AUDIT = judge_added.__name__  # asks for no letter, so no page takes it as the condition of its answers
-TASKS = (AUDIT, "retell")  # what pages have done besides answering
+JUDGED = judge_added.__name__  # asks for no letter, so no page takes it as the condition of its answers
+TASKS = (JUDGED, "retell")  # what pages have done besides answering
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Job:
     @property
     def function(self) -> Condition:
         """The condition's generator function."""
-        if self.condition == AUDIT:
+        if self.condition == JUDGED:
             return judge_added
         return find_condition(self.condition) if isinstance(self.condition, str) else self.condition
 
@@ -99,7 +99,7 @@ def jobs(cases: Iterable[Case], condition: str | Condition, settings: Settings =
     >>> [job.voice for job in jobs([case], "direct")]
     ['clinical', 'cultural']
     """
-    kept = [case for case in cases if condition != AUDIT or case.original is not None]
+    kept = [case for case in cases if condition != JUDGED or case.original is not None]
     return [Job(condition, case, voice, settings) for case in kept for voice in case.narratives]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from nsh.case_fields import data_file, number, wrong
+from nsh.case_fields import data_file, escaped, number, wrong
 from nsh.case_files import read_file
 from nsh.cases import Case
 from nsh.errors import DataError, ParameterError
@@ -130,8 +130,8 @@ def write_records(records: pd.DataFrame, path: str | Path, with_text: bool = Fal
         return write_browser(records, path, cases if with_text else None)
     tools = records["tools"].map(lambda called: None if called is None else " ".join(called) or NO_TOOL)
     table = records.assign(keys=records["keys"].map(" ".join), tools=tools)
-    if with_text:  # a lone surrogate is written as its escape
-        table["text"] = [text and text.encode("utf-8", "backslashreplace").decode() for text in table["text"]]
+    if with_text:
+        table["text"] = [text and escaped(text) for text in table["text"]]
     else:
         table = table.drop(columns="text")
     if path.suffix == ".csv":

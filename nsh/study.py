@@ -14,7 +14,7 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import ParameterError, without_tokens
-from nsh.jobs import AUDIT, Job, Settings, jobs
+from nsh.jobs import JUDGED, Job, Settings, jobs
 from nsh.models import ModelSpec, known, resolve
 from nsh.place import medqa_test, packaged_generations, store_folder
 from nsh.pull import released_dir
@@ -79,7 +79,7 @@ class Study:
     @property
     def conditions(self) -> list[str]:
         """The conditions of the run: one, or as many as the page compares; the judges' audit where it names none."""
-        return self.values["conditions"] if "conditions" in self.values else [self.values.get("condition", AUDIT)]
+        return self.values["conditions"] if "conditions" in self.values else [self.values.get("condition", JUDGED)]
 
     @property
     def jobs(self) -> list[Job]:

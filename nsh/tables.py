@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from nsh.case_fields import escaped
 from nsh.errors import ParameterError
 from nsh.printed import decimals, minus
 
@@ -28,8 +29,7 @@ class Block:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            written = getattr(self, name).encode("utf-8", "backslashreplace").decode("utf-8")
-            object.__setattr__(self, name, written)
+            object.__setattr__(self, name, escaped(getattr(self, name)))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/html": self.html, "text/plain": self.text}

@@ -9,7 +9,7 @@ from math import ceil, floor
 
 from nsh.cases import Case
 from nsh.guard import unsupported
-from nsh.making.voices import Register, phrase
+from nsh.making.voices import Register, phrases_in
 from nsh.markers import labels
 from nsh.retellings import fold, narrative_person
 
@@ -71,8 +71,7 @@ def _length(case: Case, register: Register, text: str) -> str:
 
 def _phrases(case: Case, register: Register, text: str) -> str:
     """The forbidden phrases in the text, as they stand there."""
-    plain = " ".join(text.replace("’", "'").split())
-    return "; ".join(match[0] for match in (phrase(rule).search(plain) for rule in register.forbidden) if match)
+    return "; ".join(phrases_in(text, register.forbidden))
 
 
 def _labels(case: Case, register: Register, text: str) -> str:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pandas as pd
 
+from nsh.case_fields import escaped
 from nsh.cases import Case
 from nsh.engines import Engine
 from nsh.errors import DataError, ParameterError
@@ -176,12 +176,7 @@ def _rows(outcome: Outcome) -> list[dict]:
         for number, attempt in enumerate(outcome.answer.attempts, start=1)
     ]
     rows[-1]["status"] = outcome.answer.status
-    return [{name: _writable(value) for name, value in row.items()} for row in rows]
-
-
-def _writable(value: Any) -> Any:
-    """A text that UTF-8 can hold; anything else as it is."""
-    return value.encode("utf-8", "backslashreplace").decode("utf-8") if isinstance(value, str) else value
+    return [{name: escaped(v) if isinstance(v, str) else v for name, v in row.items()} for row in rows]
 
 
 def _reason(row) -> str:

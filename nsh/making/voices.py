@@ -1,7 +1,7 @@
 """Registers: how a case is to be retold in one voice, each a data file, the packaged ones or anyone's."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -154,6 +154,18 @@ def phrase(pattern: str) -> re.Pattern:
     (True, False)
     """
     return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
+
+
+def phrases_in(text: str, forbidden: Iterable[str]) -> list[str]:
+    """The forbidden phrases that a text holds, as they stand there; line breaks and kinds of apostrophe aside.
+
+    Examples
+    --------
+    >>> phrases_in("I’m sorry\\nto bother you.", ["i'm sorry to bother you", "howdy"])
+    ["I'm sorry to bother you"]
+    """
+    plain = " ".join(text.replace("’", "'").split())
+    return [match[0] for match in (phrase(rule).search(plain) for rule in forbidden) if match]
 
 
 def _number(value: Any) -> bool:

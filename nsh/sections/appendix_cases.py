@@ -1,7 +1,6 @@
 """Appendices A, B and D of `voices`: what can be counted in the cases, and FABRICATED verdicts of judges."""
 
 import json
-import re
 import zlib
 from collections.abc import Sequence
 from functools import partial
@@ -16,7 +15,7 @@ from nsh.engines import Call, ScriptedEngine
 from nsh.jobs import jobs
 from nsh.judgements import judge_agreement, judgements
 from nsh.judging import judge_added
-from nsh.making.voices import register
+from nsh.making.voices import phrases_in, register
 from nsh.markers import demographic_markers
 from nsh.matrix import order_voices
 from nsh.medqa import medqa_split
@@ -105,9 +104,7 @@ def retelling_checks(cases: Sequence[Case], reference: str = "clinical") -> pd.D
     frame = per_case(cases)[["voice", "person"]].assign(text=[text for _, text in told])
     words = frame["text"].str.casefold().str.findall(r"\w+").str[:WORDS_OF_OPENING].str.join(" ")
     shared = frame["voice"].str.cat(words, sep=" ").duplicated(keep=False)
-    rules = re.compile("|".join(rf"(?<!\w)(?:{rule})(?!\w)" for rule in FORBIDDEN), re.IGNORECASE)
-    plain = frame["text"].str.replace("’", "'").str.split().str.join(" ")
-    phrases = plain.map(rules.search).notna()
+    phrases = frame["text"].map(lambda text: bool(phrases_in(text, FORBIDDEN))).astype(bool)
     flags = {"retellings": True, "first three words shared with another case": shared}
     flags |= {"a phrase that the prompts forbid": phrases, "told in the first person": frame["person"] == "first"}
     rows = pd.DataFrame({name: frame.assign(has=has).groupby("voice")["has"].sum() for name, has in flags.items()}).T

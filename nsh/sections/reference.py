@@ -22,6 +22,7 @@ from nsh.overview import calls
 from nsh.pooled import pooled_effect
 from nsh.printed import published
 from nsh.prompts import TURNS, template
+from nsh.sections.appendix_texts import words
 from nsh.tables import NO_MATH, Block, format_cell, table
 from nsh.voices import styles_of
 
@@ -111,8 +112,7 @@ def first_words(case: Case) -> pd.DataFrame:
     for name, condition in CONDITIONS.items():
         for voice in case.narratives:
             call = next(condition(case, voice))
-            words = sum(len(content.split()) for _, content in call.messages)
-            rows.append([name, Path(call.stage).stem, voice, words])
+            rows.append([name, Path(call.stage).stem, voice, words(call)])
     return pd.DataFrame(rows, columns=["condition", "prompt", "voice", "words"])
 
 
