@@ -140,14 +140,12 @@ def _identity(engine: Engine, call: Call) -> dict[str, Any]:
 
 def _complete(calls: dict[str, Call], engine: Engine, store: Store, tally: Tally) -> Iterator[tuple[str, Completion]]:
     """Complete calls by key: what the store holds first, then what the engine makes, stored as it arrives."""
-    missing = []
-    for key in calls:
-        completion = store.get(key)
-        if completion is None:
-            missing.append(key)
-        else:
-            tally.found += 1
-            yield key, completion
+    missing = dict.fromkeys(calls)
+    for key, completion in store.find(calls):
+        del missing[key]
+        tally.found += 1
+        yield key, completion
+    missing = list(missing)
     with Progress(len(missing), f"{engine.identity['model']}") as progress:
         for index, completion in engine.generate([calls[key] for key in missing]):
             store.put(missing[index], completion, _identity(engine, calls[missing[index]]))

@@ -12,7 +12,10 @@ import os
 import platform
 import re
 import uuid
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ from nsh.errors import DataError, without_tokens
 
 log = logging.getLogger("nsh")
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{64})", ')
+_FIELDS = tuple(field.name for field in fields(Completion))
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
 
 def key_of(identity: dict[str, Any], call: Call) -> str:
@@ -32,8 +37,7 @@ def key_of(identity: dict[str, Any], call: Call) -> str:
     >>> key_of({"model": "a"}, call) == key_of({"model": "b"}, call)
     False
     """
-    text = json.dumps({"engine": identity, **call.request()}, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(_canonical({"engine": identity, **call.request()}).encode("ascii")).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -41,6 +45,9 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be kept in the store: {value!r}")
+
+
+_written = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
 class Store:
@@ -64,7 +71,8 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike, also: str | os.PathLike | None = None):
         self.folder = Path(folder)
-        self._places: dict[str, list[tuple[Path, int, int]]] = {}  # all lines of a key: the first may be damaged
+        self._files: list[Path] = []
+        self._places: dict[str, tuple[tuple[int, int], ...]] = {}  # file and byte of all lines of a key, in order
         self._out = None
         for place in [self.folder, *([Path(also)] if also else [])]:
             for path in sorted(place.glob("*.jsonl")):
@@ -76,12 +84,14 @@ class Store:
 
     def _index(self, path: Path) -> None:
         """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
-        start = 0
+        start, number = 0, len(self._files)
+        self._files.append(path)
         with path.open("rb") as file:
             for line in file:
                 match = _LINE.match(line)
                 if match and line.rstrip().endswith(b"}"):
-                    self._places.setdefault(match.group(1).decode(), []).append((path, start, len(line)))
+                    key = match[1].decode()
+                    self._places[key] = (*self._places.get(key, ()), (number, start))
                 elif line.strip():
                     log.warning(
                         "%s: a torn or foreign line at byte %d is left out; its generation is redone", path, start
@@ -90,25 +100,40 @@ class Store:
 
     def get(self, key: str) -> Completion | None:
         """The completion kept under a key, or None; a line that cannot be read counts as absent."""
-        for path, start, length in self._places.get(key, []):
-            with path.open("rb") as file:
-                file.seek(start)
-                line = file.read(length)
-            try:
-                row = json.loads(line)
-                return Completion(**{field.name: row[field.name] for field in fields(Completion)})
-            except (ValueError, KeyError):
-                log.warning("%s: the line at byte %d is damaged and left out", path, start)
-        return None
+        return next((completion for _, completion in self.find([key])), None)
+
+    def find(self, keys: Iterable[str]) -> Iterator[tuple[str, Completion]]:
+        """Each of the keys that is kept, with its completion, in the order of the files, which are read once through.
+
+        Of several lines under a key the first that can be read counts.
+        """
+        places = sorted((*place, key) for key in keys for place in self._places.get(key, ()))
+        found = set()
+        for number, alike in groupby(places, itemgetter(0)):
+            with self._files[number].open("rb") as file:
+                for _, start, key in alike:
+                    file.seek(start)
+                    if key not in found and (completion := self._completion(file.readline(), number, start)):
+                        found.add(key)
+                        yield key, completion
+
+    def _completion(self, line: bytes, number: int, start: int) -> Completion | None:
+        """The completion of a line; None where it is damaged."""
+        try:
+            row = json.loads(line)
+            return Completion(*(row[name] for name in _FIELDS))
+        except (ValueError, KeyError):
+            log.warning("%s: the line at byte %d is damaged and left out", self._files[number], start)
+            return None
 
     def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
         """Append a completion and hand it to the system at once, so that a killed process loses at most its line.
 
         A hub token is struck out of the stamp.
         """
-        stamp = json.loads(without_tokens(json.dumps(completion.stamp, default=_plain)))
-        row = {"key": key, **asdict(completion), "stamp": stamp, "engine": identity}
-        text = json.dumps(row, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
+        row = {"key": key, **{name: getattr(completion, name) for name in _FIELDS[:-1]}}
+        stamp = without_tokens(_written(completion.stamp))
+        text = f'{_written(row)[:-1]}, "stamp": {stamp}, "engine": {_written(identity)}}}\n'
         line = text.encode("utf-8", "backslashreplace")  # a lone surrogate becomes its escape, read back as it was
         if self._out is None:
             name = f"{platform.node()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.jsonl"
@@ -117,10 +142,10 @@ class Store:
                 self._out = (self.folder / name).open("xb")
             except OSError as error:
                 raise DataError(f"the store {self.folder} cannot be written: {error}") from None
-        start = self._out.tell()
+            self._files.append(Path(self._out.name))
+        self._places[key] = ((len(self._files) - 1, self._out.tell()),)
         self._out.write(line)
         self._out.flush()
-        self._places[key] = [(Path(self._out.name), start, len(line))]
 
     def close(self) -> None:
         """Close this writer's file; the next `put` begins another."""
