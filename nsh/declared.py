@@ -38,7 +38,8 @@ for _tag, _pattern, _first in (
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One declared parameter; `kind` names a check beyond its type (cases, models, condition, released answers)."""
+    """One declared parameter; `kind` names a check beyond its type (cases, models, condition, released answers),
+    or, as `run`, that no page takes it."""
 
     name: str
     type: str

@@ -41,7 +41,11 @@ class Study:
         Calls generated and reused so far.
     stamps : tuple of str
         Engine, device and versions that made the records, each once.
+    shard : slice
+        The share of each condition's cases that is run (`nsh.scale.shards`); all, unless it is set.
     """
+
+    shard = slice(None)
 
     def __init__(self, slug: str, values: Mapping[str, Any]):
         self.slug = slug
@@ -84,7 +88,8 @@ class Study:
     @property
     def jobs(self) -> list[Job]:
         """Every voice of every case, or of the first few where the run is shortened, under the conditions."""
-        return [job for name in self.conditions for job in jobs(self.cases[: self.first(name)], name, self.settings)]
+        taken = {name: self.cases[: self.first(name)][self.shard] for name in self.conditions}
+        return [job for name, cases in taken.items() for job in jobs(cases, name, self.settings)]
 
     @cached_property
     def settings(self) -> Settings:
@@ -118,14 +123,13 @@ class Study:
 
     def engine(self, model: ModelSpec) -> Engine:
         """The engine of a model; the `store` engine where $NSH_ENGINE says so, which never generates."""
-        dtype, quantization = self.values["dtype"], self.values.get("quantization")
         if model.id.startswith("scripted"):
             return ScriptedEngine(model.id)
         if os.environ.get("NSH_ENGINE") == "store":
-            return StoreEngine(model.identity(dtype, quantization))
-        from nsh.transformers_engine import TransformersEngine
+            return StoreEngine(model.identity(self.values["dtype"], self.values.get("quantization")))
+        from nsh.scale.engine_choice import engine_of
 
-        return TransformersEngine(model, dtype, self.values["batch_tokens"], quantization)
+        return engine_of(model, self.values)
 
     @cached_property
     def records(self) -> pd.DataFrame:
