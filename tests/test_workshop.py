@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORKSHOP = ROOT / "book" / "workshop"
 SOLUTIONS = WORKSHOP / "solutions"
 LESSONS = ["workshop-1-measure", "workshop-2-mitigation", "workshop-3-voice"]
-PROSE = ["workshop", "workshop-summary", "workshop-ethics", "glossary", "cite", "data-terms"]
+PROSE = ["workshop", "workshop-summary", "workshop-ethics", "glossary", "cite", "data-terms", "limits"]
 INCLUDED = re.compile(r"\{literalinclude\} (\S+)")
 ROLES = re.compile(r"\{glue:text\}`(?:\.\./notebooks/([\w-]+)\.ipynb::)?(\w+)(:s)?`")
 
