@@ -2,10 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from nsh.asked import Conditions, Models, Overrides, ParamsFile, asked_study, asked_values
 from nsh.data_cli import FOR, data_app
 from nsh.errors import NshError, ParameterError
 from nsh.live import live
@@ -27,14 +28,6 @@ app.add_typer(annotate_app, name="annotate", no_args_is_help=True)
 app.command(epilog=FOR)(live)
 app.command(epilog=FOR)(verify)
 
-ParamsFile = Annotated[
-    Path | None,
-    typer.Option("-f", "--params", help="A way of running: a YAML file of parameters.", show_default=False),
-]
-Overrides = Annotated[
-    list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
-]
-CONDITION = "A condition, FILE.py:FUNCTION, or all; may be repeated."
 Workers = Annotated[
     int | None, typer.Option("-j", min=1, help="Pages run at once; all processors unless given.", show_default=False)
 ]
@@ -49,32 +42,24 @@ def main() -> None:
         sys.exit(getattr(error, "exit_code", 3))
 
 
-def _values(
-    params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None
-) -> dict[str, Any]:
-    """The parameters of a file, then those of the command line, all checked before anything is loaded."""
-    from nsh.params import load_file, parse_assignment
-
-    given = dict(parse_assignment(text, known) for text in overrides or ())
-    return {**(load_file(params_file) if params_file else {}), **given}
-
-
 @app.command(epilog=FOR)
 def book(
     params_file: ParamsFile = None,
     only: Annotated[list[str] | None, typer.Option(help="Run only this page anew; may be repeated.")] = None,
     overrides: Overrides = None,
     workers: Workers = None,
+    html: Annotated[bool, typer.Option(help="Make the HTML when the pages have run.")] = True,
 ) -> None:
     """Build the whole book: generate what is missing, run the pages that changed, make the HTML."""
     from nsh.declared import find_page, pages
 
     slugs = [find_page(slug).slug for slug in only or ()]
-    values = _values(params_file, overrides)
+    values = asked_values(params_file, overrides)
     from nsh.build import build_pages, rebuild_html
 
     build_pages(slugs or pages(), values, workers, typer.echo)
-    _say_where(rebuild_html(), "index")
+    if html:
+        _say_where(rebuild_html(), "index")
 
 
 @app.command(epilog=FOR)
@@ -82,7 +67,7 @@ def run(page: str, params_file: ParamsFile = None, overrides: Overrides = None) 
     """Run one page with other parameters; its HTML follows where the other pages are built already."""
     from nsh.declared import find_page
 
-    values = _values(params_file, overrides, find_page(page).parameters)
+    values = asked_values(params_file, overrides, find_page(page).parameters)
     from nsh.build import build_pages, checkout, rebuild_html
 
     build_pages([page], values, 1, typer.echo)
@@ -114,14 +99,21 @@ def list_pages() -> None:
 @app.command(epilog=FOR)
 def generate(
     params_file: ParamsFile = None,
-    model: Annotated[list[str] | None, typer.Option(help="A model to run; may be repeated.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help=CONDITION)] = None,
+    model: Models = None,
+    condition: Conditions = None,
     overrides: Overrides = None,
+    shard: Annotated[str, typer.Option(help="The share i/n of the cases, for one of n jobs.")] = "1/1",
 ) -> None:
     """Generate what the store lacks for models and conditions over the cases, and nothing else."""
-    study = _study(params_file, overrides, model, condition)
+    from nsh.scale.shards import shard as share
+
+    cut = share(shard)
+    study = asked_study(params_file, overrides, model, condition)
+    study.shard = cut
     from nsh.build import generate as generate_missing
 
+    if not study.jobs:
+        typer.echo(f"shard {shard} is empty: there are {len(study.cases)} cases")
     for name in filter(study.shortened, study.conditions):
         typer.echo(f"{name}: {study.shortened(name)}")
     typer.echo(generate_missing([study]))
@@ -131,39 +123,17 @@ def generate(
 def records(
     out: Annotated[Path, typer.Option(help="File to write: .csv, .parquet, or .html to look through.")],
     params_file: ParamsFile = None,
-    model: Annotated[list[str] | None, typer.Option(help="A model; may be repeated.")] = None,
-    condition: Annotated[list[str] | None, typer.Option(help=CONDITION)] = None,
+    model: Models = None,
+    condition: Conditions = None,
     overrides: Overrides = None,
     with_text: Annotated[bool, typer.Option(help="Write the texts too. Do not publish them.")] = False,
 ) -> None:
     """Write the records of a run, generating what is missing: a row per model, condition, case and voice."""
-    study = _study(params_file, overrides, model, condition)
+    study = asked_study(params_file, overrides, model, condition)
     from nsh.records import check_out, write_records
 
     check_out(out)
     typer.echo(f"{len(study.records)} records: {write_records(study.records, out, with_text, study.cases)}")
-
-
-def _study(
-    params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
-) -> Any:
-    """The study of a file, the command line's parameters, and its models and conditions."""
-    from nsh.params import check
-
-    values = _values(params_file, overrides)
-    if models:
-        values["models"] = check("models", models, "--model")
-    from nsh.conditions import CONDITIONS
-    from nsh.declared import parameters
-    from nsh.study import Study
-
-    defaults = {name: parameter.default for name, parameter in parameters().items()}
-    named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
-    if "conditions" not in values or named:
-        named = named or [values.get("condition", defaults["condition"])]
-        chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
-        values["conditions"] = check("conditions", list(chosen), "--condition")
-    return Study("command line", {**defaults, **values})
 
 
 @app.command("models", epilog=FOR)
@@ -189,7 +159,7 @@ def show_ledger(
         raise ParameterError(f"--paper {paper}: one of {page.paper} is expected")
     from nsh.params import for_page
 
-    values = for_page(page, _values(None, overrides, page.parameters))
+    values = for_page(page, asked_values(None, overrides, page.parameters))
     from nsh.ledger import STATUSES, ledger
     from nsh.ledger_text import ledger_lines
     from nsh.recomputed import recompute

@@ -7,6 +7,7 @@ field, `question_type`, is not among those that ``voices`` §4 lists for its own
 import json
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, ValidatorFunctionWrapHandler, field_validator
@@ -109,6 +110,7 @@ class Extracted:
     set_aside: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=1024)  # four conditions read each extraction, one right after the other
 def read_extraction(text: str, finish: str = "stop") -> Extracted:
     """Read the reply to an extraction call (``facts`` §3.3 and Appendix D; ``voices`` §4).
 

@@ -41,17 +41,14 @@ class Study:
         Calls generated and reused so far.
     stamps : tuple of str
         Engine, device and versions that made the records, each once.
-    shard : slice
-        The share of each condition's cases that is run (`nsh.scale.shards`); all, unless it is set.
     """
-
-    shard = slice(None)
 
     def __init__(self, slug: str, values: Mapping[str, Any]):
         self.slug = slug
         self.values = dict(values)
         self.tally = Tally()
         self.stamps: tuple[str, ...] = ()
+        self.shard = slice(None)  # the share of the cases that is run (`nsh.scale.shards`)
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -88,8 +85,8 @@ class Study:
     @property
     def jobs(self) -> list[Job]:
         """Every voice of every case, or of the first few where the run is shortened, under the conditions."""
-        taken = {name: self.cases[: self.first(name)][self.shard] for name in self.conditions}
-        return [job for name, cases in taken.items() for job in jobs(cases, name, self.settings)]
+        taken = ((name, self.cases[: self.first(name)][self.shard]) for name in self.conditions)
+        return [job for name, cases in taken for job in jobs(cases, name, self.settings)]
 
     @cached_property
     def settings(self) -> Settings:
@@ -180,8 +177,7 @@ class Study:
     @cached_property
     def sizes(self) -> dict[str, float]:
         """Billions of parameters of the papers' models and the study's own, where known."""
-        specs = [*known().values(), *self.models]
-        return {spec.name: spec.parameters for spec in specs if spec.parameters is not None}
+        return {spec.name: spec.parameters for spec in (*known().values(), *self.models) if spec.parameters is not None}
 
     @cached_property
     def data_hash(self) -> str:

@@ -1,0 +1,72 @@
+"""What a command line asks for: the parameters of a file and its own, and the study that they come to."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+ParamsFile = Annotated[
+    Path | None,
+    typer.Option("-f", "--params", help="A way of running: a YAML file of parameters.", show_default=False),
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
+]
+Models = Annotated[list[str] | None, typer.Option("--model", help="A model to run; may be repeated.")]
+Conditions = Annotated[
+    list[str] | None, typer.Option("--condition", help="A condition, FILE.py:FUNCTION, or all; may be repeated.")
+]
+
+
+def asked_values(
+    params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None
+) -> dict[str, Any]:
+    """The parameters of a file, then those of the command line, all checked before anything is loaded.
+
+    Raises
+    ------
+    ParameterError
+        As `nsh.params.check` does.
+
+    Examples
+    --------
+    >>> asked_values(None, ["n_cases=2"])
+    {'n_cases': 2}
+    """
+    from nsh.params import load_file, parse_assignment
+
+    given = dict(parse_assignment(text, known) for text in overrides or ())
+    return {**(load_file(params_file) if params_file else {}), **given}
+
+
+def asked_study(
+    params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
+) -> Any:
+    """The study of a file, the command line's parameters, and its models and conditions.
+
+    Raises
+    ------
+    ParameterError
+        As `nsh.params.check` does.
+
+    Examples
+    --------
+    >>> asked_study(None, ["n_cases=2"], ["scripted"], ["rewrite"]).conditions
+    ['rewrite']
+    """
+    from nsh.params import check
+
+    values = asked_values(params_file, overrides)
+    if models:
+        values["models"] = check("models", models, "--model")
+    from nsh.conditions import CONDITIONS
+    from nsh.declared import parameters
+    from nsh.study import Study
+
+    defaults = {name: parameter.default for name, parameter in parameters().items()}
+    named = [name for given in conditions or () for name in (CONDITIONS if given == "all" else [given])]
+    if "conditions" not in values or named:
+        named = named or [values.get("condition", defaults["condition"])]
+        chosen = dict.fromkeys(check("condition", name, "--condition") for name in named)
+        values["conditions"] = check("conditions", list(chosen), "--condition")
+    return Study("command line", {**defaults, **values})
