@@ -4,13 +4,16 @@ PARAMS ?= params/workshop.yaml
 BIN := .venv/bin
 PIP ?= $(BIN)/python -m pip
 
-.PHONY: book test check lab bench screenshots clean weights
+.PHONY: book test test-slurm check lab bench screenshots clean weights
 
 book: .venv/.installed  ## run the pages and build the HTML; prints its path
 	$(BIN)/nsh book -f $(PARAMS)
 
 test: .venv/.installed  ## all tests; run `make book` first for the tests of the built pages
 	$(BIN)/python -m pytest
+
+test-slurm: .venv/.installed  ## the workflow on a Slurm of this machine (Debian, root, extra `cluster`): see tests/slurm/run.sh
+	tests/slurm/run.sh
 
 check: .venv/.installed  ## lint, format and notebook checks
 	$(BIN)/ruff check .

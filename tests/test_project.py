@@ -115,8 +115,8 @@ def test_every_direct_dependency_is_pinned():
 def test_environment_yml_gives_conda_users_the_same():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     pip = environment["dependencies"][-1]["pip"]
-    for_gpu_hosts = {"quantized", "vllm"}
-    extras = ",".join(extra for extra in PROJECT["optional-dependencies"] if extra not in for_gpu_hosts)
+    for_large_hosts = {"quantized", "vllm", "cluster"}
+    extras = ",".join(extra for extra in PROJECT["optional-dependencies"] if extra not in for_large_hosts)
     assert pip == ["--constraint constraints.txt", f"--editable .[{extras}]"]
     assert f"python{PROJECT['requires-python']}" in environment["dependencies"]
     assert f'".[{extras}]"' in (ROOT / "Makefile").read_text(encoding="utf-8")
