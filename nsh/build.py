@@ -18,6 +18,7 @@ from nsh.models import ModelSpec
 from nsh.params import for_page
 from nsh.place import packaged_generations, root, store_folder
 from nsh.runner import Tally, run
+from nsh.scale.run_log import logged
 from nsh.store import Store
 from nsh.study import Study
 
@@ -46,7 +47,9 @@ def generate(studies: Iterable[Study]) -> Tally:
     total, store = Tally(), Store(store_folder(), packaged_generations())
     for alike in plan.values():
         study, model = alike[0]
-        total += run([job for other, _ in alike for job in other.jobs], study.engine(model), store)[1]
+        jobs = [job for other, _ in alike for job in other.jobs]
+        with logged(study.engine(model), model, jobs, study.values, store) as engine:
+            total += run(jobs, engine, store)[1]
     store.close()
     return total
 

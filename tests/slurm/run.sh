@@ -69,7 +69,7 @@ say "Slurm is up: $(sinfo --noheader --format '%P %D node, %c processors, %T')"
 export NSH_PACKAGED=off
 NSH_STORE=$work/cluster "$SNAKEMAKE" generations --profile workflow/profiles/slurm --slurm-init-seconds-before-status-checks 5 \
     --config params=$PARAMS shards=4 nsh="$NSH" markers="$work/markers" conditions="[$(IFS=,; echo "${CONDITIONS[*]}")]" \
-    >"$work/snakemake.log" 2>&1 & snakemake=$!
+    >"$work/snakemake.log" 2>&1 & snakemake=$!; pids=($snakemake "${pids[@]}")
 victim=
 while [ -z "$victim" ] && kill -0 $snakemake 2>/dev/null; do
     # one that has run for three seconds, and is not the last of its chain

@@ -1,0 +1,156 @@
+"""The workflow: what it is told to run, that nothing is paid for twice, and that Snakemake can plan it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from itertools import pairwise
+from math import ceil
+from pathlib import Path
+
+import pytest
+import yaml
+from made_cases import make_cases
+
+from nsh.conditions import CONDITIONS
+from nsh.declared import pages
+from nsh.engines import Completion
+from nsh.errors import ParameterError
+from nsh.jobs import jobs
+from nsh.models import known, resolve
+from nsh.params import load_file
+from nsh.scale.cluster import main, needed, plan, resources, waits_for
+from nsh.store import key_of
+
+ROOT = Path(__file__).resolve().parents[1]
+SNAKEFILE = (ROOT / "workflow" / "Snakefile").read_text(encoding="utf-8")
+PROFILES = {path.parent.name: path for path in (ROOT / "workflow" / "profiles").glob("*/config.yaml")}
+
+
+def test_the_jobs_are_what_the_pages_need_of_the_files_cases():
+    """Written out by hand from the pages: every condition of the papers and the two beyond them."""
+    models, conditions = needed(load_file(ROOT / "params" / "workshop.yaml"))
+    assert models == ["SmolLM2-135M-Instruct"]
+    assert sorted(conditions) == sorted(CONDITIONS)
+    assert needed(load_file(ROOT / "params" / "released.yaml"))[0] == []
+    paper = needed(load_file(ROOT / "params" / "paper.yaml"))
+    assert len(paper[0]) == 12 and sorted(paper[1]) == sorted(CONDITIONS)
+
+
+def test_pages_with_cases_or_ways_of_their_own_are_left_out():
+    """Lesson 2 takes six cases and conditions from files; `facts` §3 holds one case's extraction to its schema."""
+    assert {"workshop-2-mitigation", "facts-03-architecture"} <= set(pages())
+    _, conditions = needed(load_file(ROOT / "params" / "workshop.yaml"))
+    assert not any(".py:" in name for name in conditions)
+    assert needed({"models": ["scripted"], "n_cases": 6, "max_new_tokens": 256, "shortened_cases": None})[1][-2:] == [
+        "book/workshop/mitigation.py:my_mitigation",
+        "book/workshop/solutions/mitigation.py:plain_retelling",
+    ]
+
+
+def walk(name: str, reply: str) -> list[str]:
+    """Keys of all calls of a condition on one case, every reply being the same."""
+    (job, *_) = jobs(make_cases(1), name)
+    steps, keys = job.start(), []
+    try:
+        call = next(steps)
+        while True:
+            keys.append(key_of({}, call))
+            call = steps.send(Completion(reply))
+    except StopIteration:
+        return keys
+
+
+@pytest.mark.parametrize("reply", ["{}", "Answer: B", "A woman with no values."])
+def test_conditions_that_share_a_call_wait_for_one_another(reply):
+    """By brute force over pairs: of two conditions with a call in common one waits for the other, however far."""
+    before = waits_for(CONDITIONS)
+    chain = {name: {name} for name in CONDITIONS}
+    for name, after in before.items():
+        chain[name] |= chain[after] if after else set()
+    calls = {name: set(walk(name, reply)) for name in CONDITIONS}
+    sharing = [(a, b) for a in CONDITIONS for b in CONDITIONS if a < b and calls[a] & calls[b]]
+    assert len(sharing) >= 9  # six pairs of the four that extract, three of the three that rewrite
+    assert all(a in chain[b] or b in chain[a] for a, b in sharing)
+
+
+def test_each_waits_for_the_one_before_it_in_the_list():
+    assert waits_for(["story_schema", "direct", "extract", "extract_tools"]) == {
+        "story_schema": None,
+        "direct": None,
+        "extract": "story_schema",
+        "extract_tools": "extract",
+    }
+
+
+def test_memory_and_gpus_follow_parameters_and_number_format():
+    """1.2 × parameters × bytes of a parameter, and 4 GiB, by hand."""
+    seven = resources(resolve("Qwen2.5-7B-Instruct"), "bfloat16")
+    assert seven == {"mem_mb": ceil((1.2 * 7e9 * 2 / 2**30 + 4) * 1024), "gpu": 1}
+    assert ceil(1.2 * 7e9 * 4 / 2**30 / 16) == 2
+    assert resources(resolve("Qwen2.5-7B-Instruct"), "float32", gpu_gib=16)["gpu"] == 2
+    assert resources(resolve("SmolLM2-135M-Instruct"), "float32")["gpu"] == 0
+    unknown = resources(resolve("someone/some-model"), "bfloat16")
+    assert unknown == {"mem_mb": ceil((1.2 * 32 + 4) * 1024), "gpu": 1}
+    assert resources(resolve("gemma-4-E4B-it"), "bfloat16") == unknown  # effective parameters only
+    sizes = sorted((spec.parameters, spec.name) for spec in known().values() if spec.parameters and not spec.effective)
+    room = [resources(known()[name], "bfloat16")["mem_mb"] for _, name in sizes]
+    assert all(a <= b for a, b in pairwise(room))
+
+
+def test_the_plan_is_json_with_names_for_files(capsys):
+    file = str(ROOT / "params" / "workshop.yaml")
+    main([file, "--model", "scripted/a", "--condition", "extract", "--condition", "direct"])
+    made = json.loads(capsys.readouterr().out)
+    assert made["models"] == {"scripted_a": {"model": "scripted/a", "mem_mb": 4096, "gpu": 0}}
+    assert made["conditions"]["direct"] == {"condition": "direct", "after": None}
+    with pytest.raises(ParameterError, match="did you mean 'direct'"):
+        plan({}, ["scripted"], ["dircet"])
+
+
+def test_a_bad_file_ends_with_the_exit_code_of_a_bad_parameter(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["params/none.yaml"])
+    assert ended.value.code == 2 and "no parameter file params/none.yaml" in capsys.readouterr().err
+
+
+def test_the_rules_call_commands_and_options_that_exist():
+    from typer.main import get_command
+
+    from nsh.cli import app
+
+    commands = get_command(app).commands
+    called = re.findall(r'shell: f"\{NSH\} (\w+) (.*)"', SNAKEFILE)
+    assert [name for name, _ in called] == ["generate", "book", "book"]
+    for name, rest in called:
+        known_options = {text for option in commands[name].params for text in (*option.opts, *option.secondary_opts)}
+        assert set(re.findall(r"(?<!\S)--?[a-z][a-z-]*", rest)) <= known_options
+    asked = set(re.findall(r'"(--[a-z-]+)', SNAKEFILE)) | set(re.findall(r'f"(--[a-z-]+)=', SNAKEFILE))
+    command = [sys.executable, "-m", "nsh.scale.cluster", "-h"]
+    helped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert asked and all(option in helped for option in asked)
+
+
+def test_both_profiles_let_other_shards_go_on_and_try_again():
+    assert set(PROFILES) == {"local", "slurm"}
+    for path in PROFILES.values():
+        profile = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert profile["keep-going"] is True and profile["retries"] >= 1 and profile["rerun-incomplete"] is True
+        assert profile["snakefile"] == "workflow/Snakefile"
+    assert yaml.safe_load(PROFILES["slurm"].read_text(encoding="utf-8"))["executor"] == "slurm"
+
+
+def test_snakemake_plans_every_job(tmp_path):
+    """A dry run: 4 shards of the two conditions, then pages, then book."""
+    if not find_spec("snakemake"):
+        pytest.skip("snakemake is not installed: pip install -c constraints.txt -e '.[cluster]'")
+    command = [sys.executable, "-m", "snakemake", "--profile", str(PROFILES["local"].parent), "--dry-run"]
+    program = Path(sys.executable).with_name("nsh")
+    config = ["shards=4", "conditions=[extract, story_schema]", f"markers={tmp_path}", f"nsh={program}"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    result = subprocess.run([*command, "--config", *config], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", result.stdout + result.stderr, re.MULTILINE))
+    assert (counts["generate"], counts["pages"], counts["book"]) == ("8", "1", "1")
