@@ -1,18 +1,50 @@
-"""Batches of prompts of like length, as plain lists: which rows go together, and what they begin with alike."""
+"""Batches of prompts of like length: which rows go together, and what they begin with alike."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 
+from nsh.chat import Prompt
+from nsh.engines import Call
 
-def plan(lengths: Sequence[int], budget: int, room: int) -> list[int]:
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A call with its place in the stream, its prompt in tokens, and how many of these it shares with its stage."""
+
+    index: int
+    call: Call
+    prompt: Prompt
+    shared: int = 0
+
+    def __len__(self) -> int:
+        return len(self.prompt.ids)
+
+    def __str__(self) -> str:
+        words = " ".join(text for role, text in self.call.messages if role == "user").split()
+        return f'call {self.index} ("{" ".join(words[:8])} ...")'
+
+    @property
+    def start(self) -> Sequence[int]:
+        """The first tokens, which are read once for all rows of the stage."""
+        return self.prompt.ids[: self.shared]
+
+    @property
+    def rest(self) -> Sequence[int]:
+        """The other tokens."""
+        return self.prompt.ids[self.shared :]
+
+
+def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
     """Sizes of the next batches: each is read within `budget`, and all are then continued together within `room`.
 
     Parameters
     ----------
-    lengths : sequence of int
-        Prompt lengths in tokens, longest first.
+    rows : iterable of Row
+        In their order; no more are looked at than are taken, and one.
     budget : int
-        Most tokens read in one batch, padding included: rows x longest of the batch.
+        Most tokens read in one batch, padding included: rows x longest of the batch, without what they share. The rows
+        of a batch have one start.
     room : int
         Most tokens continued together, padding included: rows x longest of all.
 
@@ -23,14 +55,22 @@ def plan(lengths: Sequence[int], budget: int, room: int) -> list[int]:
 
     Examples
     --------
-    >>> plan([500, 400, 300, 300, 200], budget=1000, room=2000)
+    >>> rows = [Row(0, Call((), 9), Prompt((1,) * length, False, True)) for length in (500, 400, 300, 300, 200)]
+    >>> plan(rows, budget=1000, room=2000)
     [2, 2]
-    >>> plan([5000, 10], budget=1000, room=1000)
+    >>> plan(rows, budget=300, room=300)
     [1]
     """
-    sizes, most = [], max(1, room // lengths[0])
-    while (taken := sum(sizes)) < min(most, len(lengths)):
-        sizes.append(min(max(1, budget // lengths[taken]), most - taken, len(lengths) - taken))
+    sizes, longest, start, widest = [], 0, (), 0
+    for row in rows:
+        longest, widest = max(longest, len(row)), max(widest, len(row.rest))
+        if sizes and (sum(sizes) + 1) * longest > room:
+            break
+        if sizes and row.start == start and (sizes[-1] + 1) * widest <= budget:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
+            start, widest = row.start, len(row.rest)
     return sizes
 
 
@@ -42,6 +82,6 @@ def shared_start(rows: Sequence[Sequence[int]]) -> int:
     >>> shared_start([[1, 2, 3, 4], [1, 2, 9]]), shared_start([[1, 2], [1, 2]]), shared_start([[1]])
     (2, 1, 0)
     """
-    columns = zip(*rows, strict=False)
-    same = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    pairs = zip(min(rows), max(rows), strict=False)  # what the first and the last in order share, all share
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return min(same, min(map(len, rows)) - 1)

@@ -2,14 +2,14 @@
 
 Reading is fastest in batches that fit a processor's caches; writing is fastest with many rows, since each new token
 costs one pass over the weights whatever the number of rows. So batches are read one by one and then joined. A start
-that all prompts share is read once. A row that is finished leaves, and the others go on without it.
+that prompts share is read once. A row that is finished leaves, and the last ones take the places that are free.
 """
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import torch
@@ -17,6 +17,8 @@ from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
+
+from nsh.scale.growing import GrowingLayer
 
 Prompts = Sequence[Sequence[int]]
 Held = Sequence[Any]  # for each row None, or what takes its tokens: `next`, from the row's scores to a token
@@ -32,15 +34,20 @@ class Read:
     tokens: torch.Tensor  # rows
 
     def keep(self, rows: list[int]) -> None:
-        """Let the other rows go."""
-        kept = torch.tensor(rows, device=self.tokens.device)
+        """Let the other rows go; those that stay come in the order given."""
+        kept = torch.tensor(rows)
         self.cache.batch_select_indices(kept)
         self.mask, self.positions, self.tokens = self.mask[kept], self.positions[kept], self.tokens[kept]
 
 
 def joinable(model: Any) -> bool:
     """Whether rows may be joined and starts shared: every layer attends to all places, so padding costs no window."""
-    return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
+    return _plain(DynamicCache(config=model.config))
+
+
+def _plain(cache: DynamicCache) -> bool:
+    """Whether every layer of a cache keeps all places of all rows, and nothing else."""
+    return all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
 def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = ()) -> Read:
@@ -64,23 +71,23 @@ def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = (
 
 
 def joined(parts: Sequence[Read]) -> Read:
-    """Put batches together, the shorter ones padded on the left."""
+    """Put batches together, the shorter ones padded on the left, with room for what is written next."""
     width = max(part.mask.shape[1] for part in parts)
-    layers = list(zip(*(part.cache.layers for part in parts), strict=True)) if len(parts) > 1 else []
-    for first, *others in layers:
-        for name in ("keys", "values"):  # rows x heads x places x width of a head
-            whole = [getattr(layer, name) for layer in (first, *others)]
-            setattr(first, name, torch.cat([pad(one, (0, 0, width - one.shape[2], 0)) for one in whole]))
+    cache = parts[0].cache
+    if _plain(cache):
+        cache.layers = [
+            GrowingLayer(layers, width) for layers in zip(*(part.cache.layers for part in parts), strict=True)
+        ]
     mask = torch.cat([pad(part.mask, (width - part.mask.shape[1], 0)) for part in parts])
     positions, tokens = (torch.cat([getattr(part, name) for part in parts]) for name in ("positions", "tokens"))
-    return Read(parts[0].cache, mask, positions, tokens)
+    return Read(cache, mask, positions, tokens)
 
 
 def greedy(
     model: Any,
     batches: Sequence[Prompts],
     finished: Callable[[int, list[int]], bool],
-    start: Read | None = None,
+    starts: Iterable[Read | None] = (),
     held: Held = (),
 ) -> Iterator[tuple[int, list[int]]]:
     """Continue prompts token by token, always by the most likely one, or where a row is held, by the one taken for it.
@@ -92,8 +99,8 @@ def greedy(
         Read batch by batch, continued together.
     finished : callable
         Given a prompt's place and its new tokens after each step, whether it ends there.
-    start : Read, optional
-        What all prompts begin with and are given without.
+    starts : iterable of Read or None, optional
+        For each batch what its prompts begin with and are given without, if anything; asked for when it is read.
     held : sequence, optional
         For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.token_sampling.Sampler`, whose
         `next` takes the scores of all tokens and gives the one to take.
@@ -110,7 +117,8 @@ def greedy(
     """
     held = held or [None] * sum(map(len, batches))
     takers = iter(held)
-    state = joined([read(model, prompts, start, list(islice(takers, len(prompts)))) for prompts in batches])
+    begun = zip(batches, starts or repeat(None), strict=False)
+    state = joined([read(model, prompts, start, list(islice(takers, len(prompts)))) for prompts, start in begun])
     rows = [(place, []) for place in range(len(state.tokens))]
     while True:
         for (_, new), token in zip(rows, state.tokens.tolist(), strict=True):
@@ -120,7 +128,9 @@ def greedy(
         if all(ends):
             return
         if any(ends):
-            going = [number for number, end in enumerate(ends) if not end]
+            staying = [number for number, end in enumerate(ends) if not end]
+            last = (number for number in staying if number >= len(staying))
+            going = [next(last) if end else number for number, end in enumerate(ends[: len(staying)])]
             rows = [rows[number] for number in going]
             state.keep(going)
         state.mask = torch.cat([state.mask, state.mask.new_ones(len(rows), 1)], dim=1)

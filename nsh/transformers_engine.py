@@ -2,46 +2,32 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
-from nsh.batching import plan, shared_start
-from nsh.chat import Prompt, encode
+from nsh.batching import Row, plan
+from nsh.chat import encode
 from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
+from nsh.scale import continuous, memory
+from nsh.scale.stages import in_order
 from nsh.token_sampling import Sampler
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
 TOGETHER = 8192  # rows of so many prompt tokens are continued together, even where fewer are read at a time
-SHARED = 16  # so many first tokens that all prompts have in common are read once
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A call with its place in the stream and its prompt in tokens."""
-
-    index: int
-    call: Call
-    prompt: Prompt
-
-    def __len__(self) -> int:
-        return len(self.prompt.ids)
-
-    def __str__(self) -> str:
-        words = " ".join(text for role, text in self.call.messages if role == "user").split()
-        return f'call {self.index} ("{" ".join(words[:8])} ...")'
 
 
 class TransformersEngine:
     """Generation with a transformers model, loaded when the first call needs it; greedy where a call does not draw.
 
-    Rows are sorted by length, read in batches within `batch_tokens`, and continued together. A row leaves at its end
+    Rows are sorted by their prompt's stage, then by length, read in batches within `batch_tokens`, each stage's common
+    start once, and continued together. A row leaves at its end
     token, its budget, or (`answer_only`) once its letter is settled. A reply to a call with a schema is complete JSON
     under it within its budget (`nsh.structured`); a call with a temperature has its tokens drawn
     (`nsh.token_sampling`). In float32 a call's text is the same alone and in any batch; in bfloat16 it need not be.
@@ -52,8 +38,9 @@ class TransformersEngine:
         As `nsh.models.resolve` gives it.
     dtype : str, optional
         Number format in place of the model's own.
-    batch_tokens : int
-        Most prompt tokens read in one batch, padding included. Halved when memory runs out.
+    batch_tokens : int, optional
+        Most prompt tokens read in one batch, padding included; unless given, 2,048 on a CPU, on a GPU what its free
+        memory takes once the model is loaded (`nsh.scale.memory`). Halved when memory runs out.
     quantization : str, optional
         "4bit" loads the weights with bitsandbytes.
 
@@ -65,7 +52,11 @@ class TransformersEngine:
     """
 
     def __init__(
-        self, spec: ModelSpec, dtype: str | None = None, batch_tokens: int = 2048, quantization: str | None = None
+        self,
+        spec: ModelSpec,
+        dtype: str | None = None,
+        batch_tokens: int | None = None,
+        quantization: str | None = None,
     ):
         self.spec = spec
         self.identity = spec.identity(dtype, quantization)
@@ -75,10 +66,15 @@ class TransformersEngine:
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         """Model and tokenizer."""
-        return load(self.spec, self.identity["dtype"], self.quantization)
+        from nsh.scale.wide import widen
+
+        model, tokenizer = load(self.spec, self.identity["dtype"], self.quantization)
+        self.widened = widen(model)
+        self.batch_tokens = self.batch_tokens or memory.batch_tokens(model)
+        return model, tokenizer
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
-        """Complete calls, each as soon as it is finished, longest prompts first.
+        """Complete calls, each as soon as it is finished, the stage with the longest prompt first.
 
         Parameters
         ----------
@@ -101,24 +97,36 @@ class TransformersEngine:
         >>> list(engine.generate([Call((("user", "Which?"),), 16)]))  # doctest: +SKIP
         [(0, Completion(text='A', finish='stop', ...))]
         """
-        waiting = sorted((self.row(index, call) for index, call in enumerate(calls)), key=len, reverse=True)
-        room, start = self._room_and_start(waiting) if waiting else (0, None)
+        from nsh.decoding import joinable, read
+
+        if not calls:
+            return
+        begun, done = time.perf_counter(), set()
+        rows = [self.row(index, call) for index, call in enumerate(calls)]
+        model = self.loaded[0]
+        for row, new in continuous.complete(model, rows, self.ends):
+            done.add(row.index)
+            yield row.index, self._completion(row, new, begun, self._stamp() | {"continuous": True})
+        joins = joinable(model)  # a window allows no joining and no start
+        waiting = deque(in_order([row for row in rows if row.index not in done], by_stage=joins))
+        room = max(self.batch_tokens, TOGETHER * joins)
+        start = lru_cache(maxsize=1)(lambda ids: read(model, [ids]) if ids else None)
         while waiting:
-            sizes = plan([len(row) for row in waiting], min(self.batch_tokens, room), room)
-            rows = waiting[: sum(sizes)]
+            sizes = plan(waiting, min(self.batch_tokens, room), room)
+            rows = [waiting.popleft() for _ in range(sum(sizes))]
             left = {row.index: row for row in rows}
             try:
                 for index, completion in self._complete(rows, sizes, start):
                     del left[index]
                     yield index, completion
             except (RuntimeError, MemoryError) as error:
-                if not _out_of_memory(error):
+                if not memory.ran_out(error):
                     raise
                 if len(rows) == 1:
                     raise EngineError(f"{rows[0]} does not fit into memory alone: {error}") from None
-                room = len(rows) * len(rows[0]) // 2
+                room = len(rows) * max(map(len, rows)) // 2
                 log.warning("out of memory with %d rows; going on with at most %d tokens at a time", len(rows), room)
-            waiting = [*left.values(), *waiting[len(rows) :]]
+            waiting.extendleft(reversed(left.values()))
 
     def row(self, index: int, call: Call) -> Row:
         """Tokenize a call and check that it fits, and its schema into its budget."""
@@ -139,46 +147,45 @@ class TransformersEngine:
             return Sampler(call)
         return self.schemas.begin(call) if call.schema else None
 
-    def _room_and_start(self, rows: Sequence[Row]) -> tuple[int, Any]:
-        """How many tokens to continue together, and what all prompts begin with, read once, where the model allows."""
-        from nsh.decoding import joinable, read
-
-        model, _ = self.loaded
-        if not joinable(model):
-            return self.batch_tokens, None
-        shared = shared_start([row.prompt.ids for row in rows]) if len(rows) > 1 else 0
-        start = read(model, [rows[0].prompt.ids[:shared]]) if shared >= SHARED else None
-        return max(self.batch_tokens, TOGETHER), start
-
-    def _complete(self, rows: Sequence[Row], sizes: Sequence[int], start: Any) -> Iterator[tuple[int, Completion]]:
+    def _complete(
+        self, rows: Sequence[Row], sizes: Sequence[int], start: Callable[[Sequence[int]], Any]
+    ) -> Iterator[tuple[int, Completion]]:
         """Read rows in batches of the given sizes and continue them together, each until its own end."""
         from nsh.decoding import greedy
 
-        begun, model = time.perf_counter(), self.loaded[0]
-        skip = start.mask.shape[1] if start else 0
+        begun = time.perf_counter()
         held = [self._held(row.call) for row in rows]
-        prompts = iter([row.prompt.ids[skip:] for row in rows])
-        batches = [list(islice(prompts, size)) for size in sizes]
-        shared = {
+        reading = iter(rows)
+        batches = [list(islice(reading, size)) for size in sizes]
+        prompts = [[row.rest for row in batch] for batch in batches]
+        starts = (start(batch[0].start) for batch in batches)
+        stamp = self._stamp() | {"read_rows": list(sizes), "batch_rows": len(rows)}
+        ended = lambda place, new: bool(self._end(rows[place], new))  # noqa: E731
+        for place, new in greedy(self.loaded[0], prompts, ended, starts, held):
+            row, own = rows[place], {"shared_start": rows[place].shared}
+            if row.call.schema:
+                own |= {"structured": self.schemas.library, "forced_tokens": held[place].forced}
+            yield row.index, self._completion(row, new, begun, stamp | own)
+
+    def _stamp(self) -> dict[str, Any]:
+        """What is true of all completions of a run."""
+        model = self.loaded[0]
+        return {
             "engine": "transformers",
             "device": str(model.device),
             "versions": f"transformers {version('transformers')}, torch {version('torch')}",
             "commit": getattr(model.config, "_commit_hash", None),
             "batch_tokens": self.batch_tokens,
-            "read_rows": list(sizes),
-            "batch_rows": len(rows),
-            "shared_start": skip,
+        } | ({"products": "float32"} if self.widened else {})
+
+    def _completion(self, row: Row, new: Sequence[int], begun: float, stamp: dict[str, Any]) -> Completion:
+        """A row's reply, with the seconds since its batch was begun."""
+        own = {
+            "seconds": round(time.perf_counter() - begun, 3),
+            "system_folded": row.prompt.system_folded,
+            "chat_template": row.prompt.chat_template,
         }
-        for place, new in greedy(model, batches, lambda place, new: bool(self._end(rows[place], new)), start, held):
-            row = rows[place]
-            own = {
-                "seconds": round(time.perf_counter() - begun, 3),
-                "system_folded": row.prompt.system_folded,
-                "chat_template": row.prompt.chat_template,
-            }
-            if row.call.schema:
-                own |= {"structured": self.schemas.library, "forced_tokens": held[place].forced}
-            yield row.index, Completion(self._text(new), self._end(row, new), len(row), len(new), shared | own)
+        return Completion(self._text(new), self._end(row, new), len(row), len(new), stamp | own)
 
     def _end(self, row: Row, new: Sequence[int]) -> str:
         """Why a row's reply ends here, or "" where it goes on."""
@@ -202,9 +209,3 @@ class TransformersEngine:
     def _text(self, new: Sequence[int]) -> str:
         """New tokens as text, blanks as the model wrote them."""
         return self.loaded[1].decode(new, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """Whether PyTorch, on a GPU or a CPU, or Python ran out of memory."""
-    said = str(error).lower()
-    return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said

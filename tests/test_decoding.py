@@ -6,8 +6,12 @@ from tiny_model import save_tiny_model
 torch = pytest.importorskip("torch")
 
 from transformers import AutoModelForCausalLM  # noqa: E402
+from transformers.cache_utils import DynamicLayer  # noqa: E402
 
 from nsh.decoding import greedy, joinable, read  # noqa: E402
+from nsh.scale import wide  # noqa: E402
+from nsh.scale.growing import ROOM, GrowingLayer  # noqa: E402
+from nsh.scale.wide import widen  # noqa: E402
 
 PROMPTS = [[0, *range(5, 5 + 7 * n)] for n in (1, 2, 3, 5, 8, 9, 13, 20)]
 
@@ -40,8 +44,15 @@ def test_a_start_that_is_read_once_changes_nothing(model, shared):
     start = read(model, [PROMPTS[0][:shared]])
     rest = [prompt[shared:] for prompt in PROMPTS[1:]]
     for _ in range(2):  # the start is not used up
-        new = dict(greedy(model, [rest[:3], rest[3:]], lambda place, new: len(new) == 12, start))
+        new = dict(greedy(model, [rest[:3], rest[3:]], lambda place, new: len(new) == 12, [start] * 2))
         assert new == {place: plainest(model, prompt, 12) for place, prompt in enumerate(PROMPTS[1:])}
+
+
+def test_batches_with_starts_of_their_own_are_continued_together(model):
+    starts = [read(model, [PROMPTS[0][:6]]), None, read(model, [PROMPTS[0][:3]])]
+    batches = [[p[6:] for p in PROMPTS[5:]], PROMPTS[:2], [p[3:] for p in PROMPTS[2:5]]]
+    new = dict(greedy(model, batches, lambda place, new: len(new) == 12, iter(starts)))
+    assert list(new.values()) == [plainest(model, prompt, 12) for prompt in [*PROMPTS[5:], *PROMPTS[:2], *PROMPTS[2:5]]]
 
 
 def test_rows_that_leave_early_do_not_disturb_the_others(model):
@@ -49,6 +60,12 @@ def test_rows_that_leave_early_do_not_disturb_the_others(model):
     arrived = list(greedy(model, [PROMPTS[:4], PROMPTS[4:]], lambda place, new: len(new) == lengths[place]))
     assert [len(new) for _, new in arrived] == sorted(lengths)  # each arrives as soon as it is finished
     assert dict(arrived) == {place: plainest(model, PROMPTS[place], n) for place, n in enumerate(lengths)}
+
+
+def test_rows_leave_and_stay_right_after_the_cache_has_grown(model):
+    lengths = {0: ROOM + 2, 1: 2 * ROOM + 9, 2: ROOM + 5, 3: ROOM + 12}
+    new = dict(greedy(model, [PROMPTS[:4]], lambda place, new: len(new) == lengths[place]))
+    assert new == {place: plainest(model, PROMPTS[place], n) for place, n in lengths.items()}
 
 
 def test_only_the_last_position_is_scored(model):
@@ -85,3 +102,48 @@ def test_a_held_row_gets_the_token_that_is_taken_for_it_and_the_others_are_as_be
     new = dict(greedy(model, [PROMPTS[:3], PROMPTS[3:]], lambda place, new: len(new) == ends.get(place, 8), held=held))
     assert new.pop(4) == least[-12:]
     assert new == {place: plainest(model, PROMPTS[place], ends.get(place, 8)) for place in new}
+
+
+def test_a_layer_grows_as_the_library_s_own_and_copies_only_the_rows_that_move():
+    def step(layer, places, rows):
+        new = torch.randn(rows, 2, places, 4, generator=generator)
+        return layer.update(new, -new)
+
+    generator = torch.Generator().manual_seed(0)
+    parts = [DynamicLayer(), DynamicLayer()]
+    for part, (places, rows) in zip(parts, [(5, 3), (3, 2)], strict=True):
+        step(part, places, rows)
+    plain = DynamicLayer()
+    plain.update(*(torch.cat([getattr(parts[0], n), torch.nn.functional.pad(getattr(parts[1], n), (0, 0, 2, 0))])
+                   for n in ("keys", "values")))  # fmt: skip
+    layer = GrowingLayer(parts, width=5)
+    assert [part.keys for part in parts] == [None, None]
+    for kept, steps in [(None, 2 * ROOM + 1), ([4, 1, 2], 3), ([0], ROOM)]:
+        if kept:
+            for one in (layer, plain):
+                one.batch_select_indices(torch.tensor(kept))
+        state = generator.get_state()
+        for one in (plain, layer):
+            generator.set_state(state)
+            for _ in range(steps):
+                keys, values = step(one, 1, len(kept or range(5)))
+        assert torch.equal(keys, plain.keys) and torch.equal(values, plain.values)
+        assert layer.get_seq_length() == plain.get_seq_length() == keys.shape[2]
+    held = layer.whole[0].data_ptr()
+    step(layer, 1, 1)
+    assert layer.whole[0].data_ptr() == held  # written in place
+
+
+def test_products_in_float32_are_those_of_bfloat16_numbers_rounded_once(model, monkeypatch):
+    halved = AutoModelForCausalLM.from_config(model.config, dtype=torch.bfloat16)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+    assert not widen(halved) and not widen(model)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    assert widen(halved) and not widen(model)  # float32 is left alone
+    monkeypatch.setattr(wide, "PART", 200)  # weights in several parts
+    layer = torch.nn.Linear(64, 30).bfloat16()
+    x = torch.randn(2, 3, 64).bfloat16()
+    exact = x.double() @ layer.weight.double().T + layer.bias.double()
+    assert torch.allclose(wide.product(layer, x).double(), exact, rtol=2**-8, atol=1e-5)  # 8 bits of a number
+    out = halved(torch.tensor([PROMPTS[3]])).logits
+    assert out.dtype == torch.bfloat16 and halved.lm_head.weight.dtype == torch.bfloat16

@@ -74,6 +74,49 @@ def test_what_all_prompts_begin_with_is_read_once_where_there_is_enough_of_it(en
     assert {c.stamp["shared_start"] for _, c in engine.generate(long[:1])} == {0}
 
 
+def test_each_stage_s_common_start_is_read_once_and_texts_are_those_of_one_at_a_time(engine, monkeypatch):
+    """Two stages with instructions of their own, one without any, and one of a single call."""
+    told = {
+        "rewrite": "Rewrite the narrative in plain words and keep all facts. The narrative:",
+        "extract": "List what the narrative says about age, sex, laboratory values and drugs. The narrative:",
+        "": "",
+    }
+    mixed = [
+        Call((("user", f"{text} {prompt}"),), 6 + 3 * (n % 3), stage=stage)
+        for n, prompt in enumerate(PROMPTS[:5])
+        for stage, text in told.items()
+    ] + [Call((("user", WORDS),), 9, stage="answer")]
+    alone = [text for call in mixed for text in texts(engine, [call])]
+    read_starts = []
+    monkeypatch.setattr(
+        decoding, "read", lambda *given, plain=decoding.read: read_starts.append(given) or plain(*given)
+    )
+    for budget, together in [(200, 8192), (100_000, 8192), (200, 0)]:
+        engine.batch_tokens = budget
+        monkeypatch.setattr(transformers_engine, "TOGETHER", together)
+        read_starts.clear()
+        done = dict(engine.generate(mixed))
+        assert [done[n].text for n in range(len(mixed))] == alone
+        assert len([given for given in read_starts if len(given) == 2]) == 2  # one start for each of two stages
+    shared = {(call.stage, done[n].stamp["shared_start"] >= 16) for n, call in enumerate(mixed)}
+    assert shared == {("rewrite", True), ("extract", True), ("", False), ("answer", False)}
+
+
+def test_a_budget_that_is_not_given_is_chosen_once_the_model_is_loaded(folder):
+    engine = TransformersEngine(resolve(folder), "float32")
+    assert engine.batch_tokens is None
+    assert {c.stamp["batch_tokens"] for _, c in engine.generate(calls(1))} == {2048}
+
+
+def test_bfloat16_products_are_stamped_where_they_are_made_in_float32(folder, monkeypatch):
+    import torch
+
+    for native, stamped in [(True, set()), (False, {"float32"})]:
+        monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda native=native: native)
+        done = dict(TransformersEngine(resolve(folder), "bfloat16").generate(calls(2)))
+        assert {c.stamp["products"] for c in done.values() if "products" in c.stamp} == stamped
+
+
 def test_a_reply_ends_at_its_end_token_or_its_budget(engine, monkeypatch):
     full = dict(engine.generate(calls(16)))
     assert {c.finish for c in full.values()} <= {"stop", "length"}
@@ -87,9 +130,11 @@ def test_a_reply_ends_at_its_end_token_or_its_budget(engine, monkeypatch):
 
 
 def test_an_answer_only_reply_ends_once_its_letter_is_settled(engine, monkeypatch):
+    import torch
+
     spoken = engine.loaded[1]("B: gout. A rash.", add_special_tokens=False)["input_ids"]
-    script = iter(spoken)
-    monkeypatch.setattr(decoding, "_next", lambda *_: decoding.torch.tensor([next(script)]))
+    script, plain = iter(spoken), decoding._next
+    monkeypatch.setattr(decoding, "_next", lambda *given: torch.full_like(plain(*given), next(script)))
     completion = dict(engine.generate([Call((("user", "Which?"),), 50, "ABCD", answer_only=True)]))[0]
     assert (completion.text, completion.finish) == ("B:", "answer")
 

@@ -1,0 +1,91 @@
+"""How many prompt tokens to read at once: 2,048 on a CPU, on a GPU as many as its free memory takes."""
+
+from typing import Any
+
+CPU_TOKENS = 2048  # measured best on two cores: more rows no longer fit the processor's caches
+SHARE = 0.8  # of the free memory; the rest is for what is not counted here
+SHORTEST = 64  # tokens of a prompt, so that its scores have something to be shared out to
+
+
+def bytes_per_token(config: Any, width: int) -> int:
+    """Memory of the keys and values of one token in all layers.
+
+    Parameters
+    ----------
+    config : transformers configuration
+        Of the text model: `num_key_value_heads` and `head_dim` are taken where it has them; else every head has keys
+        of its own, and the heads share the hidden size.
+    width : int
+        Bytes of a number.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> bytes_per_token(SimpleNamespace(num_hidden_layers=2, num_attention_heads=4, hidden_size=64), 2)
+    512
+    """
+    heads = config.num_attention_heads
+    kept = getattr(config, "num_key_value_heads", None) or heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    return 2 * config.num_hidden_layers * kept * size * width
+
+
+def tokens_within(free: int, config: Any, width: int) -> int:
+    """Prompt tokens that fit into free memory, read in one batch and continued together.
+
+    A token is counted with: its keys and values twice, since a reply is taken to be no longer than its prompt; what one
+    layer holds of it at a time (four vectors of the hidden size, three of the intermediate one, keys and values
+    repeated for every head); and its part of the scores of its row's last place, in the model's format and in float32.
+    These are assumptions: where memory runs out nevertheless, the engine halves what it takes.
+
+    Parameters
+    ----------
+    free : int
+        Bytes.
+    config : transformers configuration
+    width : int
+        Bytes of a number.
+
+    Examples
+    --------
+    >>> from transformers import LlamaConfig
+    >>> tokens_within(8 << 30, LlamaConfig(num_key_value_heads=8), 2)  # 8 GiB
+    18067
+    """
+    heads = config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // heads
+    inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
+    layer = (4 * config.hidden_size + 3 * inner + 2 * heads * size) * width
+    scores = -(-config.vocab_size * (width + 4) // SHORTEST)
+    return max(1, int(free * SHARE) // (2 * bytes_per_token(config, width) + layer + scores))
+
+
+def batch_tokens(model: Any) -> int:
+    """The budget of a loaded model: 2,048 tokens on a CPU; on GPUs what fits into the fullest one.
+
+    The layers of a model on several GPUs are spread over them, yet each is taken to hold the keys and values of all.
+
+    Examples
+    --------
+    >>> batch_tokens(model)  # doctest: +SKIP
+    2048
+    """
+    import torch
+
+    gpus = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
+    if not gpus:
+        return CPU_TOKENS
+    free = min(torch.cuda.mem_get_info(gpu)[0] for gpu in gpus)
+    return tokens_within(free, model.config.get_text_config(), model.dtype.itemsize)
+
+
+def ran_out(error: Exception) -> bool:
+    """Whether PyTorch, on a GPU or a CPU, or Python ran out of memory.
+
+    Examples
+    --------
+    >>> ran_out(RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")), ran_out(RuntimeError("shape mismatch"))
+    (True, False)
+    """
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or "out of memory" in said or "can't allocate memory" in said
