@@ -50,6 +50,22 @@ def test_another_call_has_another_key(other):
     assert key_of(IDENTITY, other) != key_of(IDENTITY, CALL)
 
 
+def test_the_key_is_the_hash_of_canonical_json():
+    """SHA-256 of the JSON written out by hand, so that stores stay readable."""
+    written = (
+        '{"decoding":{"do_sample":false},"engine":{"dtype":"float32","model":"m","quantization":null,"revision":"1",'
+        '"template":{}},"max_new_tokens":16,"messages":[["user","\\u03b1 \\ud83c"]],"stop":"end of turn"}'
+    )
+    call = Call((("user", "α \ud83c"),), 16)
+    assert key_of(IDENTITY, call) == hashlib.sha256(written.encode()).hexdigest()
+
+
+def test_a_hub_token_is_struck_out_of_the_stamp(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_abcdefghijklmnopqrst")
+    Store(tmp_path).put(keys(1), Completion("x", stamp={"note": "hf_abcdefghijklmnopqrst α"}), IDENTITY)
+    assert Store(tmp_path).get(keys(1)).stamp == {"note": "[token] α"}
+
+
 def test_letters_alone_do_not_change_the_key():
     assert key_of(IDENTITY, replace(CALL, letters="ABCD")) == key_of(IDENTITY, CALL)
 
@@ -229,6 +245,33 @@ def test_a_line_without_what_a_completion_needs_is_absent(tmp_path, field):
     (file,) = tmp_path.glob("*.jsonl")
     file.write_text(file.read_text(encoding="utf-8").replace(f'"{field}": ', f'"{field}_": '), encoding="utf-8")
     assert Store(tmp_path).get(keys(1)) is None
+
+
+def test_many_keys_are_found_at_once_each_with_what_get_gives(tmp_path):
+    """Over several writers' files, some keys in two of them, one damaged in the first, one in none."""
+    for numbers in ((0, 1, 2), (2, 3), (1, 4)):
+        store = Store(tmp_path)
+        for number in numbers:
+            store.put(keys(number), Completion(f"{number} of {numbers}"), IDENTITY)
+        store.close()
+    holder = next(file for file in tmp_path.glob("*.jsonl") if b"1 of (0, 1, 2)" in file.read_bytes())
+    holder.write_bytes(holder.read_bytes().replace(b'"1 of (0, 1, 2)"', b'"1 of (0, 1, 2)\xff"'))
+    store = Store(tmp_path)
+    store.put(keys(5), Completion("own"), IDENTITY)
+    asked = [keys(number) for number in (5, 3, 0, 9, 1, 4, 2, 3)]
+    found = list(store.find(asked))
+    assert len(found) == 6 and dict(found) == {key: store.get(key) for key in asked if key != keys(9)}
+    assert (dict(found)[keys(1)].text, dict(found)[keys(5)].text) == ("1 of (1, 4)", "own")
+
+
+def test_what_other_writers_append_later_changes_nothing_that_is_read(tmp_path):
+    """Only what was there when the store was opened counts, also in a file that has grown since."""
+    first = Store(tmp_path)
+    first.put(keys(1), Completion("one"), IDENTITY)
+    opened = Store(tmp_path)
+    first.put(keys(2), Completion("two"), IDENTITY)
+    assert [key for key, _ in opened.find([keys(1), keys(2)])] == [keys(1)]
+    assert len(Store(tmp_path)) == 2
 
 
 def test_foreign_entries_in_the_folder_are_passed_over(tmp_path):
