@@ -161,7 +161,8 @@ class LLMEngine:
     def next(self, request: Request) -> int:
         """The likeliest token, or one drawn by the request's own seed."""
         with self.torch.inference_mode():
-            scores = self.model(self.torch.tensor([[*request.prompt, *request.new]])).logits[0, -1].float()
+            ids = self.torch.tensor([[*request.prompt, *request.new]])
+            scores = self.model(ids, logits_to_keep=1).logits[0, -1].float()
         if request.params.temperature == 0:
             return int(scores.argmax())
         drawn = self.torch.Generator().manual_seed(request.params.seed + len(request.new))

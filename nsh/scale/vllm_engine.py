@@ -6,16 +6,18 @@ vLLM refuses data parallelism within one process; `nsh generate --shard i/n` on 
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
 
+from nsh.batching import Row
 from nsh.engines import Call, Completion
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
 from nsh.token_sampling import seed_of
-from nsh.transformers_engine import Row, TransformersEngine
+from nsh.transformers_engine import TransformersEngine
 from nsh.weights import INSTALL, explained, weights_folder
 
 ELSEWHERE = "run it with engine=transformers"
@@ -153,7 +155,7 @@ class VllmEngine(TransformersEngine):
                         self.engine.abort_request([name])
                     if length or output.finished:
                         del waiting[name]
-                        yield row.index, self._completion(row, new[: length or None], said.finish_reason, begun)
+                        yield row.index, self._reply(row, new[: length or None], said.finish_reason, begun)
         finally:
             if waiting:
                 self.engine.abort_request(list(waiting))
@@ -181,20 +183,20 @@ class VllmEngine(TransformersEngine):
         first = read + 1 if row.call.answer_only else max(1, len(new))
         return next((length for length in range(first, len(new) + 1) if self._end(row, new[:length])), 0)
 
-    def _completion(self, row: Row, new: Sequence[int], reason: str | None, begun: float) -> Completion:
+    def _reply(self, row: Row, new: Sequence[int], reason: str | None, begun: float) -> Completion:
         """A finished reply; where its last token does not say why it ends, vLLM does."""
-        end = (new and self._end(row, new)) or reason
-        if end not in ("stop", "length", "answer"):
-            raise EngineError(f"{row}: vLLM gave the reply up ({end})")
-        stamp = {
+        if not new or reason not in (None, "stop", "length"):
+            raise EngineError(f"{row}: vLLM gave the reply up ({reason})")
+        reply = self._completion(row, new, begun, self._stamp())
+        return reply if reply.finish else replace(reply, finish=reason)
+
+    def _stamp(self) -> dict[str, Any]:
+        """What is true of all completions of a run."""
+        return {
             "engine": "vllm",
             "untested": True,
             "device": self.engine.vllm_config.device_config.device_type,
             "versions": f"vllm {self.library.__version__}, torch {version('torch')}",
             "commit": getattr(self.loaded[0].config, "_commit_hash", None),
             "tensor_parallel": self.tensor_parallel,
-            "seconds": round(time.perf_counter() - begun, 3),
-            "system_folded": row.prompt.system_folded,
-            "chat_template": row.prompt.chat_template,
         }
-        return Completion(self._text(new), end, len(row), len(new), stamp)
