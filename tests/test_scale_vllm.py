@@ -223,3 +223,20 @@ def test_the_command_line_takes_the_engine_and_no_page_does(fake, folder, tmp_pa
     assert fake.made[0].args.tensor_parallel_size == 1
     refused = CliRunner().invoke(app, ["run", "voices-05-anchoring", "-p", "engine=vllm"])
     assert "unknown parameter 'engine'" in str(refused.exception)
+
+
+def test_the_packaged_answers_can_be_made_again_by_vllm(fake, monkeypatch):
+    """Its letters beside those of the transformers engine; a page whose replies are held to a schema is left out."""
+    from typer.testing import CliRunner
+
+    from nsh.cli import app
+
+    seen = []
+    monkeypatch.setattr("nsh.verify.verify", lambda studies, share, seed: seen.append(list(studies)) or "7 of 7")
+    assert CliRunner().invoke(app, ["verify", "--engine", "vllm"]).output == "7 of 7\n"
+    assert CliRunner().invoke(app, ["verify"]).output == "7 of 7\n"
+    engines = [{type(study.engine(study.models[0])) for study in studies} for studies in seen]
+    assert engines == [{VllmEngine}, {TransformersEngine}]
+    assert "facts-03-architecture" in {study.slug for study in seen[1]} - {study.slug for study in seen[0]}
+    refused = CliRunner().invoke(app, ["verify", "--engine", "vlm"])
+    assert "--engine: engine = 'vlm': expected one of transformers, vllm" in str(refused.exception)
