@@ -15,15 +15,15 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from nsh.engines import Call, Completion
 from nsh.errors import DataError, without_tokens
 
 log = logging.getLogger("nsh")
 _LINE = re.compile(rb'\{"key": "([0-9a-f]{64})", ')
+_BYTES = 48  # bits of a place in a file
 _FIELDS = tuple(field.name for field in fields(Completion))
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 
@@ -50,6 +50,17 @@ def _plain(value: Any) -> Any:
 _written = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain).encode
 
 
+def _completion(file: BinaryIO) -> Completion | None:
+    """The completion of the line that begins here; None where it is damaged."""
+    start = file.tell()
+    try:
+        row = json.loads(file.readline())
+        return Completion(*(row[name] for name in _FIELDS))
+    except (ValueError, KeyError):
+        log.warning("%s: the line at byte %d is damaged and left out", file.name, start)
+        return None
+
+
 class Store:
     """Completions by key.
 
@@ -72,7 +83,7 @@ class Store:
     def __init__(self, folder: str | os.PathLike, also: str | os.PathLike | None = None):
         self.folder = Path(folder)
         self._files: list[Path] = []
-        self._places: dict[str, tuple[tuple[int, int], ...]] = {}  # file and byte of all lines of a key, in order
+        self._places: dict[str, tuple[int, ...]] = {}  # all lines of a key, in order: number of the file, then byte
         self._out = None
         for place in [self.folder, *([Path(also)] if also else [])]:
             for path in sorted(place.glob("*.jsonl")):
@@ -84,14 +95,14 @@ class Store:
 
     def _index(self, path: Path) -> None:
         """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
-        start, number = 0, len(self._files)
+        start, here = 0, len(self._files) << _BYTES
         self._files.append(path)
         with path.open("rb") as file:
             for line in file:
                 match = _LINE.match(line)
                 if match and line.rstrip().endswith(b"}"):
                     key = match[1].decode()
-                    self._places[key] = (*self._places.get(key, ()), (number, start))
+                    self._places[key] = (*self._places.get(key, ()), here + start)
                 elif line.strip():
                     log.warning(
                         "%s: a torn or foreign line at byte %d is left out; its generation is redone", path, start
@@ -107,24 +118,15 @@ class Store:
 
         Of several lines under a key the first that can be read counts.
         """
-        places = sorted((*place, key) for key in keys for place in self._places.get(key, ()))
+        places = sorted((place, key) for key in keys for place in self._places.get(key, ()))
         found = set()
-        for number, alike in groupby(places, itemgetter(0)):
+        for number, alike in groupby(places, lambda place: place[0] >> _BYTES):
             with self._files[number].open("rb") as file:
-                for _, start, key in alike:
-                    file.seek(start)
-                    if key not in found and (completion := self._completion(file.readline(), number, start)):
+                for place, key in alike:
+                    file.seek(place - (number << _BYTES))
+                    if key not in found and (completion := _completion(file)):
                         found.add(key)
                         yield key, completion
-
-    def _completion(self, line: bytes, number: int, start: int) -> Completion | None:
-        """The completion of a line; None where it is damaged."""
-        try:
-            row = json.loads(line)
-            return Completion(*(row[name] for name in _FIELDS))
-        except (ValueError, KeyError):
-            log.warning("%s: the line at byte %d is damaged and left out", self._files[number], start)
-            return None
 
     def put(self, key: str, completion: Completion, identity: dict[str, Any]) -> None:
         """Append a completion and hand it to the system at once, so that a killed process loses at most its line.
@@ -143,7 +145,7 @@ class Store:
             except OSError as error:
                 raise DataError(f"the store {self.folder} cannot be written: {error}") from None
             self._files.append(Path(self._out.name))
-        self._places[key] = ((len(self._files) - 1, self._out.tell()),)
+        self._places[key] = ((len(self._files) - 1 << _BYTES) + self._out.tell(),)
         self._out.write(line)
         self._out.flush()
 
