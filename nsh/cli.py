@@ -84,16 +84,21 @@ def _say_where(index: Path | None, page: str) -> None:
 
 @app.command("pages", epilog=FOR)
 def list_pages() -> None:
-    """List the pages with their parameters: type, default, help."""
+    """List the pages with their parameters: type, default, help; and those that only the runs of models take."""
     from nsh.declared import pages, parameters
 
-    for page in pages().values():
-        typer.echo(f"{page.slug}: {page.title} (paper {page.paper}, section {page.section})")
-        for name in page.parameters:
-            parameter = parameters()[name]
+    told = [
+        (f"{page.slug}: {page.title} (paper {page.paper}, section {page.section})", page.default, page.parameters)
+        for page in pages().values()
+    ]
+    of_runs = {name: row.default for name, row in parameters().items() if row.kind == "run"}
+    told.append(("only generate, records and plan:", of_runs.get, tuple(of_runs)))
+    for title, default, names in told:
+        typer.echo(title)
+        for name in names:
+            parameter, value = parameters()[name], "null" if default(name) is None else default(name)
             extra = f"; one of {', '.join(parameter.choices)}" if parameter.choices else ""
-            default = "null" if page.default(name) is None else page.default(name)
-            typer.echo(f"    {name}: {parameter.type} = {default}{extra}\n        {parameter.help}")
+            typer.echo(f"    {name}: {parameter.type} = {value}{extra}\n        {parameter.help}")
 
 
 @app.command(epilog=FOR)

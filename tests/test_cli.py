@@ -78,6 +78,8 @@ def test_pages_are_listed_with_their_parameters():
     assert result.returncode == 0
     assert "facts-04-anchoring: Narrative anchoring under direct prompting (paper facts, section 4.1)" in result.stdout
     assert "n_cases: int or null = null" in result.stdout
+    of_runs = result.stdout.split("only generate, records and plan:")[1]
+    assert "engine: str = transformers; one of transformers, vllm" in of_runs and "n_cases" not in of_runs
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
