@@ -107,7 +107,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     found = rows(options)
     gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else None
     machine = {"gpu": gpu, "cpu": platform.machine(), "cores": os.cpu_count(), "torch": torch.__version__}
-    table = [asdict(row) | {"ratio": round(row.ratio, 3)} for row in found]
+    table = [asdict(row) | {"bench": "gpu", "ratio": round(row.ratio, 3), "good": row.good} for row in found]
     return {"machine": machine, "model": TINY if options.tiny else SIZES, "rows": table}
 
 
