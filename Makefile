@@ -22,11 +22,8 @@ check: .venv/.installed  ## lint, format and notebook checks
 lab: .venv/.installed  ## open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --ip=127.0.0.1 notebooks
 
-bench: .venv/.installed  ## time the engine against the transformers pipeline, the intervals against SciPy, all conditions without a model
-	$(BIN)/python bench/intervals.py
-	$(BIN)/python bench/conditions.py
-	$(BIN)/python bench/router.py
-	$(BIN)/python bench/direct.py
+bench: .venv/.installed  ## one table: each row a ratio of the same run, kept in _build/bench.json (an hour or more)
+	$(BIN)/python bench/table.py
 
 screenshots: .venv/.installed  ## pictures of every built page, laptop and phone, light and dark
 	$(BIN)/python tests/screenshots.py _build/screenshots

@@ -1,26 +1,27 @@
 """How fast all conditions run without a model: prompts, store, parsing and records, the scripted engine replying.
 
-The fourteen conditions of the papers over the 1,000 released cases in three voices are 42,000 answers. The canned
-replies parse, so that the tools have something to look at; every third reasoning commits to no letter.
-
-    NSH_RELEASED_DIR=... python bench/conditions.py
+The fourteen conditions of the papers over the 1,000 released cases in three voices are 42,000 answers; without these
+cases, the samples serve. The canned replies parse, so that the tools have something to look at; every third reasoning
+commits to no letter. One run of all is held against fourteen, with an empty store each.
 """
 
 import json
+import os
 import resource
-import sys
 import tempfile
-import time
+from argparse import Namespace
+from contextlib import closing
 
-from nsh.cases import load_cases
-from nsh.conditions import CONDITIONS
+from row import Row, interleaved
+from together import PAPERS
+
+from nsh.cases import Case, load_cases
 from nsh.engines import Call, ScriptedEngine
 from nsh.jobs import jobs
 from nsh.records import from_outcomes
 from nsh.runner import run
 from nsh.store import Store
 
-BEYOND = ("guarded_rewrite", "rewrite_cot")
 LABS = [{"name": "sodium", "value": 128, "unit": "mEq/L"}, {"name": "hemoglobin", "value": 9.1, "unit": "g/dL"}]
 
 
@@ -34,21 +35,21 @@ def reply(call: Call) -> str:
     return f"Answer: {call.letters[spot % len(call.letters)]}" if call.letters else f"A woman of {spot % 90} years."
 
 
-def main() -> None:
-    """Run the conditions and print answers, calls, seconds and peak memory."""
-    cases = load_cases("released")
-    begun = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        store = Store(folder)
-        todo = [job for name in CONDITIONS if name not in BEYOND for job in jobs(cases, name)]
-        outcomes, tally = run(todo, ScriptedEngine(reply=reply), store)
-        store.close()
-        records = from_outcomes(outcomes, "scripted")
-    seconds = time.perf_counter() - begun
+def rows(options: Namespace) -> list[Row]:
+    """One row, with answers, calls and peak memory."""
+    cases = load_cases("released" if os.environ.get("NSH_RELEASED_DIR") and not options.quick else "samples")
+    ways = {"one": lambda: answered(PAPERS, cases), "each": lambda: [answered([name], cases) for name in PAPERS]}
+    seconds, found = interleaved(ways, 1)
+    answers, made, shared = found["one"]
+    what = f"{answers:,} answers without a model: prompts, store, parsing, records; {len(PAPERS)} conditions in one run"
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    calls = f"{tally.generated:,} calls made, {tally.shared:,} shared"
-    sys.stdout.write(f"{len(records):,} answers, {calls}: {seconds:.1f} s, peak {peak:.2f} GiB\n")
+    note = f"{made:,} calls made, {shared:,} shared; peak of the process {peak:.2f} GiB"
+    return [Row(what, "one by one, an empty store each", seconds["one"], seconds["each"], None, note)]
 
 
-if __name__ == "__main__":
-    main()
+def answered(names: list[str], cases: list[Case]) -> tuple[int, int, int]:
+    """Answers, calls made and calls shared, from an empty store."""
+    with tempfile.TemporaryDirectory() as folder, closing(Store(folder)) as store:
+        todo = [job for name in names for job in jobs(cases, name)]
+        outcomes, tally = run(todo, ScriptedEngine(reply=reply), store)
+    return len(from_outcomes(outcomes, "scripted")), tally.generated, tally.shared

@@ -1,142 +1,96 @@
-"""How fast 48 direct prompts (B1) are answered, against the plainest way to do it (`make bench`).
+"""How fast 48 direct prompts (B1) are answered, in both formats: full replies against the transformers pipeline, with
+`answer_only` against bare reading (one forward pass for each prompt, no padding), in batches against one at a time."""
 
-Interleaved runs of four ways: a transformers pipeline with all prompts in one batch in file order; this project's
-engine with full replies; the same with `answer_only`; and the prompts only read, one forward pass each and no padding,
-which nothing that generates can beat. Seconds depend on the machine, ratios much less.
-
-    python bench/direct.py [--runs 3] [--dtype float32] [--cases 16] [--batch-tokens 2048]
-"""
-
-import argparse
-import json
 import os
-import platform
-import statistics
-import sys
-import time
-from importlib.metadata import version
-from pathlib import Path
+from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import torch
-from transformers import pipeline
+from plain import Pipeline, engine_of, operations, peak, read_each, texts
+from row import Row, interleaved
 
 from nsh.answers import parse_letter
 from nsh.cases import load_cases
 from nsh.engines import Call
-from nsh.models import resolve
-from nsh.prompts import direct
+from nsh.prompts import ask
 from nsh.transformers_engine import TransformersEngine
 
-BUDGET = 128  # new tokens under direct prompting (voices, Compute)
-MODEL = "SmolLM2-135M-Instruct"
+FULL, ONLY = 0.46, 1.06  # of the pipeline's time, of that of reading
 
 
-def main() -> None:
-    """Run the four ways in turn, print seconds, medians and ratios, and keep them in `_build/bench.json`."""
-    options = read_options()
-    engine = TransformersEngine(resolve(MODEL), options.dtype, options.batch_tokens)
+def rows(options: Namespace) -> list[Row]:
+    """Three rows for each format."""
+    return [row for dtype in ("float32", "bfloat16") for row in of_format(options, dtype)]
+
+
+def prompts(options: Namespace) -> list[Call]:
+    """16 cases in their three voices; the released ones where they are on this machine."""
     source = "released" if os.environ.get("NSH_RELEASED_DIR") else "samples"
-    cases = load_cases(source, options.cases)
-    calls = [Call(direct(case, voice), BUDGET, "".join(case.options)) for case in cases for voice in case.narratives]
-    model, _ = engine.loaded
-    with torch.inference_mode():
-        model(torch.tensor([[1, 2, 3]]))  # the first pass of a process is slower than the others
-    seconds, results = {name: [] for name in WAYS}, {}
-    for run in range(options.runs):
-        for name, way in WAYS.items():
-            start = time.perf_counter()
-            results[name] = way(engine, calls)
-            seconds[name].append(round(time.perf_counter() - start, 2))
-            say(f"run {run + 1} of {options.runs}, {name}: {seconds[name][-1]} s")
-    report = {**setting(options, source, len(calls)), **compared(calls, seconds, results)}
-    out = Path("_build") / "bench.json"
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    say(json.dumps(report, indent=2))
+    calls = [ask("direct", c, narrative=text) for c in load_cases(source, 16) for text in c.narratives.values()]
+    return [replace(call, max_new_tokens=4) for call in calls[:4]] if options.quick else calls
 
 
-def by_pipeline(engine: TransformersEngine, calls: list[Call]) -> list[str]:
-    """The plainest way: one padded batch in file order, until its last row is finished."""
-    model, tokenizer = engine.loaded
-    tokenizer.padding_side = "left"
-    generate = pipeline("text-generation", model=model, tokenizer=tokenizer)
-    chats = [[{"role": role, "content": text} for role, text in call.messages] for call in calls]
-    replies = generate(chats, batch_size=len(chats), max_new_tokens=BUDGET, do_sample=False, return_full_text=False)
-    return [reply[0]["generated_text"] for reply in replies]
-
-
-def by_engine(engine: TransformersEngine, calls: list[Call], answer_only: bool = False) -> list[str]:
-    """This project's engine, full replies or only as far as the letter."""
-    calls = [Call(call.messages, BUDGET, call.letters, answer_only) for call in calls]
-    found = dict(engine.generate(calls))
-    return [found[index].text for index in range(len(calls))]
-
-
-def by_reading(engine: TransformersEngine, calls: list[Call]) -> int:
-    """Read every prompt once and generate nothing; gives the number of prompt tokens."""
-    model, _ = engine.loaded
-    rows = [engine.row(index, call) for index, call in enumerate(calls)]
-    with torch.inference_mode():
-        for row in rows:
-            model(input_ids=torch.tensor([row.prompt.ids]), logits_to_keep=1, use_cache=False)
-    return sum(map(len, rows))
-
-
-WAYS = {
-    "pipeline": by_pipeline,
-    "full": by_engine,
-    "answer_only": lambda engine, calls: by_engine(engine, calls, answer_only=True),
-    "reading": by_reading,
-}
-
-
-def setting(options: argparse.Namespace, source: str, prompts: int) -> dict[str, Any]:
-    """What was run, and on what."""
-    threads, kind = torch.get_num_threads(), torch.backends.cpu.get_cpu_capability()
-    return {
-        "command": " ".join(["python", *sys.argv]),
-        "machine": f"{platform.machine()} {kind}, {os.cpu_count()} cores, {threads} threads",
-        "load": round(os.getloadavg()[0], 1),
-        "versions": {name: version(name) for name in ("torch", "transformers")},
-        "model": MODEL,
-        "dtype": options.dtype,
-        "batch_tokens": options.batch_tokens,
-        "prompts": f"{prompts} from {source}",
+def of_format(options: Namespace, dtype: str) -> list[Row]:
+    """Time the ways in turn; a CPU without bfloat16 gives the pipeline one run, for it takes very long."""
+    engine, calls = engine_of(options, dtype), prompts(options)
+    asked = [engine.row(place, call) for place, call in enumerate(calls)]
+    plain = Pipeline(engine)
+    short = [replace(call, answer_only=True) for call in calls]
+    ways = {
+        "pipeline": lambda: plain(calls),
+        "full": lambda: texts(engine, calls),
+        "only": lambda: texts(engine, short),
+        "reading": lambda: read_each(engine, asked),
     }
+    seconds, found = interleaved(ways, 1 if engine.widened else options.runs)
+    alone = interleaved({"alone": lambda: [text for call in calls for text in texts(engine, [call])]}, 1)
+    what, same = f"{len(calls)} direct prompts, {{}}, {dtype}", same_letters(calls, found["full"], found["only"])
+    reading = f"bare reading at {share(options, engine, asked, min(seconds['reading']))}"
+    return [
+        Row(
+            what.format("full replies"),
+            "transformers pipeline",
+            seconds["full"],
+            seconds["pipeline"],
+            FULL,
+            f"{equal(found['full'], found['pipeline'])} texts equal the pipeline's",
+        ),
+        Row(
+            what.format("answer_only"),
+            "bare reading",
+            seconds["only"],
+            seconds["reading"],
+            ONLY,
+            f"{same} letters equal those of full replies; {reading}",
+        ),
+        Row(
+            what.format("full replies in batches"),
+            "one at a time",
+            seconds["full"],
+            alone[0]["alone"],
+            None,
+            f"{len(calls) - equal(found['full'], alone[1]['alone'])} texts and "
+            f"{len(calls) - same_letters(calls, found['full'], alone[1]['alone'])} letters differ",
+        ),
+    ]
 
 
-def compared(calls: list[Call], seconds: dict[str, list[float]], results: dict[str, Any]) -> dict[str, Any]:
-    """Medians, ratios to the pipeline, and how many texts and letters agree."""
-    medians = {name: statistics.median(times) for name, times in seconds.items()}
-    letters = {
-        name: [parse_letter(text, call.letters).letter for text, call in zip(results[name], calls, strict=True)]
-        for name in ("full", "answer_only")
-    }
-    return {
-        "prompt_tokens": results["reading"],
-        "seconds": seconds,
-        "median_seconds": medians,
-        "ratio_to_pipeline": {name: round(median / medians["pipeline"], 3) for name, median in medians.items()},
-        "texts_equal_to_pipeline": sum(map(str.__eq__, results["full"], results["pipeline"])),
-        "letters_equal_answer_only": sum(a == b for a, b in zip(*letters.values(), strict=True)),
-    }
+def equal(some: list[str], others: list[str]) -> int:
+    """How many texts are equal."""
+    return sum(map(str.__eq__, some, others))
 
 
-def read_options() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--cases", type=int, default=16)
-    parser.add_argument("--dtype", default="float32", choices=["float32", "bfloat16"])
-    parser.add_argument("--batch-tokens", type=int, default=2048)
-    return parser.parse_args()
+def same_letters(calls: list[Call], some: list[str], others: list[str]) -> int:
+    """How many letters are equal, those of unreadable replies included."""
+    pairs = zip(calls, some, others, strict=True)
+    return sum(parse_letter(a, call.letters).letter == parse_letter(b, call.letters).letter for call, a, b in pairs)
 
 
-def say(text: str) -> None:
-    """Print at once."""
-    print(text, flush=True)  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()
+def share(options: Namespace, engine: TransformersEngine, asked: list[Any], seconds: float) -> str:
+    """What part of the machine's peak the reading of whole prompts reached, in the format that products are made in."""
+    made = torch.float32 if engine.widened else engine.loaded[0].dtype
+    most = peak(made, 256 if options.quick else 2048)
+    reached = operations(engine.loaded[0], asked) / seconds
+    kind = str(made).removeprefix("torch.")
+    return f"{reached / most:.0%} of the measured peak of {most / 1e9:.1f} GFLOP/s ({kind} products)"

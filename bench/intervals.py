@@ -9,21 +9,21 @@ interleaved.
 
 Before that, every endpoint of one model in two conditions is compared with a plain loop over the same resamples.
 
-    python bench/intervals.py [--runs 3] [--groups 3]
+The row of the table: the quickest way of SciPy. One processor is used, in a process of its own.
 """
 
-import argparse
 import os
 import resource
-import statistics
 import time
+from argparse import Namespace
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any, NamedTuple
-
-os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
 
 import numpy as np
 import pandas as pd
+from row import Row
 from scipy import stats
 
 from nsh.changes import changes
@@ -50,33 +50,49 @@ class Group(NamedTuple):
     measures: dict[str, tuple[list[int], Callable[..., np.ndarray]]]
 
 
-def main() -> None:
-    """Check the endpoints, time the ways in turn and print one table."""
-    options = read_options()
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def rows(options: Namespace) -> list[Row]:
+    """Two rows, of the quickest and of the plainest use of SciPy."""
+    alone = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    before = {name: os.environ.get(name) for name in alone}
+    os.environ.update(alone)
+    try:
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            return pool.submit(compared, 1 if options.quick else min(options.runs, 3), options.quick).result()
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def compared(runs: int, quick: bool) -> list[Row]:
+    """Check the endpoints and time the ways in turn."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    if quick:
+        KEYS.update(model=KEYS["model"][:1], condition=KEYS["condition"][:2], case=KEYS["case"][:50])
+    parts = 1 if quick else 3
     records = made_up()
     frames = ours(records)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     work = groups(records)
-    compared = check([group for group in work if group.key in (("model 0", "B1"), ("model 0", "B2"))], frames)
+    checked = check([group for group in work if group.key in (("model 0", "B1"), ("model 0", "B2"))], frames)
     kinds = [[group for group in work if group.function == function] for function in frames]
     ways = {
         "ours": lambda: timed(ours, [records], 1),
-        "scipy, one call per interval": lambda: sum(timed(singly, kind, options.groups) for kind in kinds),
-        "scipy, one call per group": lambda: sum(timed(together, kind, options.groups) for kind in kinds),
+        "grouped": lambda: sum(timed(together, kind, parts) for kind in kinds),
+        "single": lambda: sum(timed(singly, kind, parts) for kind in kinds),
     }
-    seconds = {name: [] for name in ways}
-    for _ in range(options.runs):
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(runs):
         for name, way in ways.items():
             resamples_of.cache_clear()
             seconds[name].append(way())
-    table = pd.DataFrame({"median seconds": {name: statistics.median(runs) for name, runs in seconds.items()}})
-    table["times ours"] = table["median seconds"] / table.loc["ours", "median seconds"]
     number = sum(len(group.measures) for group in work)
-    say(f"{len(records):,} records, {number:,} bootstrap intervals of {RESAMPLES:,} resamples; {options.runs} runs")
-    say(f"SciPy on {len(kinds) * options.groups} of {len(work)} groups, multiplied up; load {os.getloadavg()[0]:.1f}")
-    say(f"{compared} endpoints equal those of a plain loop over the same resamples; our peak memory {peak:,.0f} MiB")
-    say(table.round(2).to_string())
+    what = f"{number:,} bootstrap intervals of {RESAMPLES:,} resamples from {len(records):,} records, one core"
+    note = f"{checked} endpoints equal a plain loop; SciPy on {len(kinds) * parts} of {len(work)} groups, multiplied up"
+    return [
+        Row(what, "SciPy, a call for each group", seconds["ours"], seconds["grouped"], 1.0, note),
+        Row(what, "SciPy, a call for each interval", seconds["ours"], seconds["single"], 1.0, f"peak {peak:,.0f} MiB"),
+    ]
 
 
 def timed(way: Callable[[Any], Any], work: list[Any], number: int) -> float:
@@ -211,20 +227,3 @@ def bootstrap(columns: list[np.ndarray], statistic: Callable[..., np.ndarray]) -
     """SciPy's paired percentile bootstrap over cases."""
     how = {"paired": True, "vectorized": True, "method": "percentile", "n_resamples": RESAMPLES}
     stats.bootstrap(columns, statistic, rng=np.random.default_rng(0), **how)
-
-
-def read_options() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--groups", type=int, default=3, help="groups of each function that SciPy runs on")
-    return parser.parse_args()
-
-
-def say(text: str) -> None:
-    """Print at once."""
-    print(text, flush=True)  # noqa: T201
-
-
-if __name__ == "__main__":
-    main()
