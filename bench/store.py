@@ -164,18 +164,18 @@ def measured(folder: Path, models: int, n: int) -> dict[str, float]:
 def rows(options: Namespace) -> list[Row]:
     """The rows of the table; `options.models` are as many as a study has whose resumption is timed."""
     quick, models = options.quick, getattr(options, "models", 1)
-    sizes, n = ((300, 1000, 3000), 10) if quick else ((10_000, 100_000, 600_000), 1000)
+    sizes, n, turns = ((100, 300, 1000), 3, 1) if quick else ((10_000, 100_000, 600_000), 1000, RUNS)
     with tempfile.TemporaryDirectory() as place:
         folders = {size: Path(place, str(size)) for size in sizes}
         run_study(folders[sizes[-1]], models, n)
         for size, folder in folders.items():
             fill(folder, size)
         told: dict[int, list[dict[str, float]]] = {size: [] for size in sizes}
-        for turn in range(RUNS):
+        for turn in range(turns):
             for size, folder in folders.items():
                 told[size].append(measured(folder, models if size == sizes[-1] and turn == 0 else 0, n))
         stores = {size: Store(folder) for size, folder in folders.items()}
-        for turn in range(RUNS):
+        for turn in range(turns):
             for size, store in stores.items():
                 told[size][turn]["append a row"] = append(store, 1000, 10**9 + 1000 * turn)
         for store in stores.values():

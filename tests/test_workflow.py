@@ -133,6 +133,21 @@ def test_the_rules_call_commands_and_options_that_exist():
     assert asked and all(option in helped for option in asked)
 
 
+@pytest.mark.parametrize(("asked", "made"), [([], ["pages", "html"]), (["--no-html"], ["pages"])])
+def test_pages_are_run_with_or_without_their_html(monkeypatch, asked, made):
+    """As the rules `book` and `pages` have it."""
+    from typer.testing import CliRunner
+
+    from nsh import build
+    from nsh.cli import app
+
+    did = []
+    monkeypatch.setattr(build, "build_pages", lambda *given: did.append("pages"))
+    monkeypatch.setattr(build, "rebuild_html", lambda: did.append("html"))
+    assert CliRunner().invoke(app, ["book", *asked]).exit_code == 0
+    assert did == made
+
+
 def test_both_profiles_let_other_shards_go_on_and_try_again():
     assert set(PROFILES) == {"local", "slurm"}
     for path in PROFILES.values():
