@@ -5,22 +5,17 @@ from typing import Annotated, Any
 
 import typer
 
+Words = list[str] | None
 ParamsFile = Annotated[
     Path | None,
     typer.Option("-f", "--params", help="A way of running: a YAML file of parameters.", show_default=False),
 ]
-Overrides = Annotated[
-    list[str] | None, typer.Option("-p", help="One parameter, as name=value; may be repeated.", show_default=False)
-]
-Models = Annotated[list[str] | None, typer.Option("--model", help="A model to run; may be repeated.")]
-Conditions = Annotated[
-    list[str] | None, typer.Option("--condition", help="A condition, FILE.py:FUNCTION, or all; may be repeated.")
-]
+Overrides = Annotated[Words, typer.Option("-p", help="One parameter, name=value; may be repeated.", show_default=False)]
+Models = Annotated[Words, typer.Option("--model", help="A model to run; may be repeated.")]
+Conditions = Annotated[Words, typer.Option("--condition", help="A condition, FILE.py:FUNCTION, all; may be repeated.")]
 
 
-def asked_values(
-    params_file: Path | None, overrides: list[str] | None, known: tuple[str, ...] | None = None
-) -> dict[str, Any]:
+def asked_values(file: Path | None, overrides: Words, known: tuple[str, ...] | None = None) -> dict[str, Any]:
     """The parameters of a file, then those of the command line, all checked before anything is loaded.
 
     Raises
@@ -36,12 +31,10 @@ def asked_values(
     from nsh.params import load_file, parse_assignment
 
     given = dict(parse_assignment(text, known) for text in overrides or ())
-    return {**(load_file(params_file) if params_file else {}), **given}
+    return {**(load_file(file) if file else {}), **given}
 
 
-def asked_study(
-    params_file: Path | None, overrides: list[str] | None, models: list[str] | None, conditions: list[str] | None
-) -> Any:
+def asked_study(file: Path | None, overrides: Words, models: Words, conditions: Words) -> Any:
     """The study of a file, the command line's parameters, and its models and conditions.
 
     Raises
@@ -56,7 +49,7 @@ def asked_study(
     """
     from nsh.params import check
 
-    values = asked_values(params_file, overrides)
+    values = asked_values(file, overrides)
     if models:
         values["models"] = check("models", models, "--model")
     from nsh.conditions import CONDITIONS

@@ -104,9 +104,7 @@ class Store:
                     key = match[1].decode()
                     self._places[key] = (*self._places.get(key, ()), here + start)
                 elif line.strip():
-                    log.warning(
-                        "%s: a torn or foreign line at byte %d is left out; its generation is redone", path, start
-                    )
+                    log.warning("%s: a torn or foreign line at byte %d is left out, and redone", path, start)
                 start += len(line)
 
     def get(self, key: str) -> Completion | None:
