@@ -11,6 +11,7 @@ from nsh.data_cli import FOR, data_app
 from nsh.errors import NshError, ParameterError
 from nsh.live import live
 from nsh.making.annotate_cli import annotate_app
+from nsh.scale.plan_cli import plan
 from nsh.verify_cli import verify
 
 EXIT_CODES = (
@@ -27,6 +28,7 @@ app.add_typer(data_app, name="data", no_args_is_help=True)
 app.add_typer(annotate_app, name="annotate", no_args_is_help=True)
 app.command(epilog=FOR)(live)
 app.command(epilog=FOR)(verify)
+app.command(epilog=FOR)(plan)
 
 Workers = Annotated[
     int | None, typer.Option("-j", min=1, help="Pages run at once; all processors unless given.", show_default=False)

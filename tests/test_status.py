@@ -39,3 +39,57 @@ def test_pages_parameters_and_seconds_are_listed_and_missing_runs_counted(checko
     assert missing.startswith(
         "In this build 1 of its 2 computed pages hold their numbers on real models; the real run of 1"
     )
+
+
+def test_the_status_page_shows_runs_beside_their_plans_newest_first(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    (tmp_path / "store" / "runs").mkdir(parents=True)
+    estimate = {"calls": 6, "prompt_tokens": 1200, "new_tokens": 90.4, "seconds": 8.0}
+    truth = {
+        "model": "org/m|x",
+        "dtype": "float32",
+        "calls": 6,
+        "prompt_tokens": 1200,
+        "new_tokens": 113,
+        "seconds": 10.0,
+    }
+    rows = [
+        truth
+        | {"estimate": estimate, "stages": {"direct": {}}, "begun": f"2026-01-{day:02}T10:00", "finished": day < 12}
+        for day in range(1, 13)
+    ]
+    rows.append(rows[0] | {"estimate": None, "begun": "2026-02-01T10:00"})
+    (tmp_path / "store" / "runs" / "a.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    write_status(checkout)
+    told = (checkout / "_build/stage/book/_speed.md").read_text(encoding="utf-8")
+    table = [line.split(" | ") for line in told.splitlines() if line.startswith("|")]
+    assert len(table) == 2 + 10 * 4 and "2026-01-03" not in told
+    assert table[2] == ["| m/x, float32, direct; 2026-02-01T10:00", "calls", "not known", "6", " |"]
+    assert table[6][0] == "| m/x, float32, direct; 2026-01-12T10:00; **not finished**"
+    assert [row[1:] for row in table[10:14]] == [
+        ["calls", "6", "6", "1.00 |"],
+        ["prompt tokens", "1,200", "1,200", "1.00 |"],
+        ["new tokens", "90", "113", "0.80 |"],
+        ["seconds", "8", "10", "0.80 |"],
+    ]
+
+
+def test_the_status_page_shows_the_benchmarks_with_their_machine(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    row = {"what": "full replies", "against": "pipeline", "seconds": [1.0, 9.0, 2.0], "against_seconds": [4.0]}
+    made = {
+        "machine": {"cores": 2, "gpu": None, "versions": {"torch": "2.13"}},
+        "rows": [row | {"limit": 0.6, "note": ""}],
+    }
+    (checkout / "_build" / "bench.json").write_text(json.dumps(made), encoding="utf-8")
+    write_status(checkout)
+    told = (checkout / "_build/stage/book/_speed.md").read_text(encoding="utf-8")
+    assert "| full replies | pipeline | 2.00 | 4.00 | 0.50 | 0.60 |" in told
+    assert "The machine: cores 2; torch 2.13." in told and "`nsh generate` logs each" in told
+
+
+def test_without_runs_and_benchmarks_a_sentence_says_what_makes_them(checkout, tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    write_status(checkout)
+    told = (checkout / "_build/stage/book/_speed.md").read_text(encoding="utf-8")
+    assert "`nsh generate` logs each" in told and "`make bench`" in told and "|" not in told

@@ -1,265 +1,179 @@
-"""The plan of a model's run: what is counted, with memory and time, exact or estimated and from what."""
+"""The plan of a model's run: what is counted, with memory and time, each exact or estimated and from what."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from math import ceil
 from typing import Any
 
-from nsh.batching import plan as batches
-from nsh.chat import encode
+import pandas as pd
+
 from nsh.errors import EngineError
 from nsh.jobs import Job
-from nsh.models import ModelSpec, known, resolve
+from nsh.model_list import ROOM
+from nsh.models import ModelSpec
 from nsh.place import packaged_generations, store_folder
-from nsh.scale.lengths import Lengths, logged_lengths
+from nsh.scale.lengths import Lengths
 from nsh.scale.memory import CPU_TOKENS, bytes_per_token, tokens_within
-from nsh.scale.plan import Counted, Messages, count_calls
-from nsh.scale.rates import Rates, Work, bytes_of, corrected, gpu_rates, rates_here
+from nsh.scale.plan import count_calls
+from nsh.scale.rates import Rates, bytes_of, corrected, gpu_rates, rates_here
 from nsh.scale.run_log import runs
+from nsh.scale.tokens import PACKAGED, Tokens, config_of, fetched
 from nsh.store import Store
 from nsh.study import Study
 from nsh.transformers_engine import TOGETHER
-from nsh.weights import explained, no_bars, packaged_file
-
-PACKAGED = next(spec.name for spec in known().values() if spec.package)
-GIB = 2**30
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPlan:
-    """What a model's run would cost. `foreign` says why tokens were counted with the packaged model's tokenizer, ""
-    where they are its own; weights, cache of a batch (GiB) and seconds are None where not known; `parts` are the
-    seconds of each condition."""
+    """What a model's run would cost.
 
-    spec: ModelSpec
-    identity: Mapping[str, Any]
-    counted: Counted
+    Parameters
+    ----------
+    model, dtype : str
+    lines : pandas.DataFrame
+        As `nsh.scale.plan.count_calls` gives it, with `seconds` (nan where not known).
+    foreign : str
+        Why tokens were counted with the packaged model's tokenizer; empty where they are the model's own.
+    weights, cache : float, optional
+        GiB of the weights, and of the keys and values of a full batch, where known.
+    gpus : int
+        GPUs that hold the weights; 0 where no GPU is planned with.
+    lengths_from : mapping
+        From where the lengths of replies are known, and the stages of which they are.
+    time_from : str
+        From where the rates are known; empty where time is not.
+    prompts : tuple of str
+        The first two, as the model would see them.
+    """
+
+    model: str
+    dtype: str | None
+    lines: pd.DataFrame
     foreign: str
     weights: float | None
     cache: float | None
-    rates: Rates | None
-    seconds: float | None
-    parts: Mapping[str, float | None]
+    gpus: int
+    lengths_from: Mapping[str, list[str]]
+    time_from: str
     prompts: tuple[str, ...]
 
-
-class Words:
-    """Counts words, as the scripted engine does."""
-
-    def __call__(self, messages: Messages) -> int:
-        return sum(len(text.split()) for _, text in messages)
-
-    def render(self, messages: Messages) -> str:
-        """The turns as they are."""
-        return "\n\n".join(f"{role}: {text}" for role, text in messages)
-
-
-class Tokens:
-    """Counts the tokens of a call as the engine gives them to the model, each distinct prompt once."""
-
-    def __init__(self, tokenizer: Any, template: Mapping[str, Any]):
-        self.tokenizer, self.template = tokenizer, template
-        self.known: dict[Messages, int] = {}
-
-    def __call__(self, messages: Messages) -> int:
-        if messages not in self.known:
-            self.known[messages] = len(encode(self.tokenizer, messages, self.template).ids)
-        return self.known[messages]
-
-    def render(self, messages: Messages) -> str:
-        """The text that the model sees, special tokens and all."""
-        return self.tokenizer.decode(encode(self.tokenizer, messages, self.template).ids)
-
-
-def tokenizer_of(spec: ModelSpec) -> Any:
-    """A model's tokenizer, without its weights.
-
-    Raises
-    ------
-    EngineError
-        If it is not to be had: no package, no network, no permission.
-
-    Examples
-    --------
-    >>> tokenizer_of(resolve("SmolLM2-135M-Instruct"))  # doctest: +SKIP
-    """
-    file = packaged_file(spec) if spec.package else spec.path
-    source, extra = file or spec.id, {}
-    if file and file.is_file():
-        source = file.parent
-        extra = {} if (source / "tokenizer.json").is_file() else {"gguf_file": file.name}
-    if not file and not _hub_answers():
-        extra = {"local_files_only": True}
-    with explained(spec), no_bars():
-        from transformers import AutoTokenizer
-
-        revision = spec.revision if source == spec.id else None
-        return AutoTokenizer.from_pretrained(source, revision=revision, trust_remote_code=False, **extra)
-
-
-@cache
-def _hub_answers() -> bool:
-    """Whether the hub can be reached: asked once, since its library tries for half a minute a model."""
-    from huggingface_hub import constants
-    from huggingface_hub.utils import get_session
-
-    try:
-        return bool(get_session().head(constants.ENDPOINT, timeout=5))
-    except Exception:  # noqa: BLE001 (whatever keeps it from answering)
-        return False
-
-
-def config_of(spec: ModelSpec) -> Any:
-    """The text part of a model's configuration where it is on this machine, else None."""
-    from transformers import AutoConfig
-
-    file = packaged_file(spec) if spec.package else spec.path
-    source = {"gguf_file": file.name} if file and file.is_file() else {}
-    try:
-        with no_bars():
-            place = file.parent if source else file or spec.id
-            return AutoConfig.from_pretrained(place, local_files_only=True, **source).get_text_config()
-    except Exception:  # noqa: BLE001 (a configuration that cannot be read says nothing)
-        return None
+    @property
+    def total(self) -> dict[str, float]:
+        """All conditions together."""
+        return self.lines.sum(skipna=False).to_dict()
 
 
 class Planner:
-    """Plans runs over one store, one after the other; tokenizers and counts are kept.
+    """Plans runs over one store; each tokenizer counts each distinct prompt once.
 
     Parameters
     ----------
     store : Store
     gpu : str, optional
-        A GPU of `data/scale/gpus.yaml` in the place of this machine.
-
-    Raises
-    ------
-    ParameterError
-        If the GPU is not listed.
+        A GPU of `data/scale/gpus.yaml`, in the place of this machine.
     """
 
     def __init__(self, store: Store, gpu: str | None = None):
-        self.store, self.gpu = store, gpu_rates(gpu) if gpu else None
-        self.runs = runs(store.folder)
-        self._counts: dict[str, Tokens | Words] = {}
+        self.store, self.gpu, self.runs = store, gpu_rates(gpu) if gpu else None, runs(store.folder)
+        self._counts: dict[str, Tokens] = {}
 
-    def counter(self, spec: ModelSpec, template: Mapping[str, Any]) -> tuple[Tokens | Words, str]:
+    def _count(self, spec: ModelSpec) -> tuple[Tokens, str]:
         """What counts a model's tokens, and why it is not its own tokenizer, if it is not."""
         if spec.id.startswith("scripted"):
-            return Words(), ""
-        if spec.name not in self._counts:
-            try:
-                self._counts[spec.name] = Tokens(tokenizer_of(spec), template)
-            except EngineError as error:
-                if spec.name == PACKAGED:
-                    raise
-                packaged = resolve(PACKAGED)
-                return self.counter(packaged, packaged.identity()["template"])[0], str(error)
-        return self._counts[spec.name], ""
+            return Tokens(), ""
+        try:
+            if spec.name not in self._counts:
+                self._counts[spec.name] = Tokens(fetched("AutoTokenizer", spec), spec.identity()["template"])
+            return self._counts[spec.name], ""
+        except EngineError as error:
+            if spec is PACKAGED:
+                raise
+            return self._count(PACKAGED)[0], str(error)
 
     def plan(
         self, spec: ModelSpec, jobs: Sequence[Job], identity: Mapping[str, Any], values: Mapping[str, Any]
     ) -> ModelPlan:
-        """Plan a model's run.
+        """Plan a model's run, whose engine has the given identity, with the parameters of the run.
 
-        Parameters
-        ----------
-        spec : ModelSpec
-        jobs : sequence of Job
-        identity : mapping
-            That of the run's engine.
-        values : mapping
-            Parameters of the run: `batch_tokens`, `quantization`, `engine`.
-
-        Returns
-        -------
-        ModelPlan
+        Raises
+        ------
+        EngineError
+            If a prompt is one that the engine would refuse.
         """
-        count, foreign = self.counter(spec, identity["template"])
-        lengths = Lengths(logged_lengths(self.runs, identity["model"]), spec.name == PACKAGED)
-        counted = count_calls(jobs, identity, self.store, count, lengths)
-        scripted = spec.id.startswith("scripted")
-        size = None if spec.effective else spec.parameters
-        byte = 0 if scripted else bytes_of(identity["dtype"], values.get("quantization"))
-        weights = None if size is None else size * 1e9 * byte / GIB
-        config = None if scripted else config_of(spec)
-        together = values["batch_tokens"] or self._fitting(config, weights, byte)
-        room = max(together, TOGETHER)
-        rates, seconds, parts = None, None, dict.fromkeys(counted.lines)
-        if not scripted:
-            rates = self._rates(identity, values, size)
-        if rates:
-            work = work_of(counted, together, room)
-            reading, writing = rates.seconds(work, size or 1, byte)
-            seconds, parts = reading + writing, _parts(counted, reading, writing)
-        kept = room * bytes_per_token(config, byte) / GIB if config and byte >= 1 else None
-        first = [next(job.start()) for job in jobs[:2]]
-        prompts = tuple(count.render(job.settings.apply(call).messages) for job, call in zip(jobs, first, strict=False))
-        return ModelPlan(spec, identity, counted, foreign, weights, kept, rates, seconds, parts, prompts)
+        count, foreign = self._count(spec)
+        lengths = Lengths(self.runs, identity["model"], spec is PACKAGED)
+        lines, calls = count_calls(jobs, identity, self.store, count, lengths)
+        size, byte = None if spec.effective else spec.parameters, bytes_of(identity["dtype"], values["quantization"])
+        weights = size and size * 1e9 * byte / 2**30
+        config = config_of(spec)
+        room = max(values["batch_tokens"] or self._fitting(config, weights, byte), TOGETHER)
+        rates = self._rates(spec, identity, values)
+        lines["seconds"] = float("nan")
+        if rates and len(calls):
+            work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
+            read, write = rates.seconds(work, size or 1, byte)
+            shares = lines[["prompt_tokens", "new_tokens"]] / [work["prompt_tokens"], work["new_tokens"]]
+            lines["seconds"] = shares @ [read, write]
+        stages = dict.fromkeys(calls["stage"]) if len(calls) else ()
+        sources = {
+            lengths.source(stage): [s for s in stages if lengths.source(s) == lengths.source(stage)] for stage in stages
+        }
+        cache = config and byte >= 1 and room * bytes_per_token(config, int(byte)) / 2**30
+        gpus = ceil(weights * ROOM / rates.memory) if weights and rates and rates.memory else 0
+        first = [job.settings.apply(next(job.start())).messages for job in jobs[:2]]
+        told = (sources, rates.source if rates else "", tuple(map(count.shown, first)))
+        return ModelPlan(spec.name, identity["dtype"], lines, foreign, weights, cache or None, gpus, *told)
 
     def _fitting(self, config: Any, weights: float | None, byte: float) -> int:
-        """Tokens of a batch where the run chooses them: what a GPU's free memory takes, else the least."""
-        free = int((self.gpu.memory - weights) * GIB) if self.gpu and weights else 0
-        return max(CPU_TOKENS, tokens_within(free, config, int(byte))) if config and free > 0 else CPU_TOKENS
+        """Tokens of a batch where the run chooses them: what a GPU's free memory takes, else those of a CPU."""
+        free = int((self.gpu.memory - weights) * 2**30) if self.gpu and weights and config else 0
+        return max(CPU_TOKENS, tokens_within(free, config, max(1, int(byte)))) if free > 0 else CPU_TOKENS
 
-    def _rates(self, identity: Mapping[str, Any], values: Mapping[str, Any], size: float | None) -> Rates | None:
-        """Rates for a model, as far as something is known of this machine and of its size."""
-        if self.gpu:
-            return self.gpu if size else None
-        rates = rates_here(identity["dtype"])
-        own = {"model": identity["model"], "engine": values.get("engine", "transformers")}
-        fitted = corrected(rates, self.runs, own, identity["dtype"]) if rates else None
-        return fitted if size or (fitted and "this model" in fitted.source) else None
+    def _rates(self, spec: ModelSpec, identity: Mapping[str, Any], values: Mapping[str, Any]) -> Rates | None:
+        """Rates for a model, as far as something is known of the machine, and of the model's size or its speed."""
+        known_size = spec.parameters and not spec.effective
+        rates = self.gpu or (rates_here(identity["dtype"]) if identity["dtype"] else None)
+        if rates and not self.gpu:
+            own = {"engine": values.get("engine", "transformers")} | {n: identity[n] for n in ("model", "dtype")}
+            rates = corrected(rates, self.runs, own)
+        return rates if rates and (known_size or "this model" in rates.source) else None
 
 
-def work_of(counted: Counted, together: int, room: int) -> Work:
-    """Tokens and steps of the counted calls: batches are formed as the engine forms them, round by round.
+def steps(calls: pd.DataFrame, lengths: Lengths, room: int) -> float:
+    """Expected steps of the batches that the engine would form of the calls, round by round.
+
+    A batch takes as many as its longest reply has tokens: a whole budget where one of its replies is cut off.
 
     Parameters
     ----------
-    counted : Counted
-    together, room : int
-        Most tokens read in one batch, and continued together.
+    calls : pandas.DataFrame
+        As `nsh.scale.plan.count_calls` gives it.
+    lengths : Lengths
+    room : int
+        Most prompt tokens whose rows are continued together, padding included.
     """
-    rounds: dict[int, list[int]] = defaultdict(list)
-    for number, call in enumerate(counted.noted):
-        rounds[call.round].append(number)
-    steps = 0.0
-    for numbers in rounds.values():
-        numbers.sort(key=lambda number: counted.prompts[number], reverse=True)
-        lengths = [max(1, round(counted.prompts[number])) for number in numbers]
+    total = 0.0
+    for _, alike in calls.groupby("round"):
+        alike = alike.sort_values("prompt_tokens", ascending=False, kind="stable")
+        sizes = alike["prompt_tokens"].clip(lower=1).astype(int).tolist()
+        kinds = list(zip(alike["stage"], alike["most_tokens"], strict=True))
         start = 0
-        while start < len(numbers):
-            ahead = lengths[start : start + room // lengths[start] + 1]
-            size = sum(batches(ahead, min(together, room), room))
-            steps += _steps(counted, numbers[start : start + size])
+        while start < len(sizes):
+            size = max(1, room // sizes[start])
+            total += max(_longest(lengths, *kind, n) for kind, n in Counter(kinds[start : start + size]).items())
             start += size
-    return Work(sum(counted.prompts), steps, sum(counted.replies))
+    return total
 
 
-def _steps(counted: Counted, numbers: Iterable[int]) -> float:
-    """Expected steps of a batch: those of its longest reply, which is a whole budget where one reply is cut off."""
-    stages = Counter((counted.noted[number].stage, counted.noted[number].budget) for number in numbers)
-    longest = 0.0
-    for (stage, budget), rows in stages.items():
-        none_cut = (1 - counted.lengths.cut(stage)) ** rows
-        longest = max(longest, none_cut * counted.lengths.expected(stage, budget) + (1 - none_cut) * budget)
-    return longest
-
-
-def _parts(counted: Counted, reading: float, writing: float) -> dict[str, float]:
-    """Seconds of each condition: reading by its prompt tokens, writing by its new ones."""
-    total = counted.total
-    share = {}
-    for name, line in counted.lines.items():
-        read, written = line.prompt_tokens / (total.prompt_tokens or 1), line.new_tokens / (total.new_tokens or 1)
-        share[name] = reading * read + writing * written
-    return share
+def _longest(lengths: Lengths, stage: str, budget: int, rows: int) -> float:
+    """Expected tokens of the longest of some replies of a stage: the mean where none of them is cut off."""
+    none_cut = (1 - lengths.cut(stage)) ** rows
+    return none_cut * lengths.expected(stage, budget) + (1 - none_cut) * budget
 
 
 def plans(study: Study, gpu: str | None = None) -> Iterator[ModelPlan]:
-    """Plan the run of each model of a study; nothing is generated, loaded or written.
+    """Plan the run of each model of a study; nothing is generated, no model loaded and nothing written.
 
     Raises
     ------
@@ -269,8 +183,8 @@ def plans(study: Study, gpu: str | None = None) -> Iterator[ModelPlan]:
     Examples
     --------
     >>> from nsh.asked import asked_study
-    >>> next(plans(asked_study(None, ["n_cases=2"], ["scripted"], ["direct"]))).counted.total.calls
-    6
+    >>> next(plans(asked_study(None, ["n_cases=2"], ["scripted"], ["direct"]))).total["calls"]
+    6.0
     """
     planner, jobs = Planner(Store(store_folder(), packaged_generations()), gpu), study.jobs
     for spec in study.models:

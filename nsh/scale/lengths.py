@@ -1,13 +1,13 @@
 """How long replies are, stage by stage: what the store, earlier runs and the packaged generations tell of it."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from nsh.declared import read_data
 from nsh.engines import Call, Completion
 
-LEAST = 8  # fewer replies than this tell little, where other sources tell more
+LEAST = 8  # fewer replies than this tell less than other sources do
 ASSUMED = "assumed: the share of its budget that the packaged model uses"
 UNKNOWN = "not known: the whole budget"
 
@@ -23,95 +23,71 @@ def label_of(call: Call) -> str:
     return call.stage + " (answer only)" * call.answer_only + " (structured)" * bool(call.schema)
 
 
-@dataclass(slots=True)
-class Length:
-    """Replies of a stage: how many, their new tokens, their budgets (0 where those are the ones asked about), and how
-    many used their budget up."""
+def counted(completion: Completion, budget: int = 0) -> Counter:
+    """One reply: its new tokens, its budget, and whether it used that up.
 
-    calls: int = 0
-    new_tokens: int = 0
-    budget: int = 0
-    cut: int = 0
-
-    def add(self, completion: Completion, budget: int = 0) -> None:
-        """Count one reply."""
-        self.calls += 1
-        self.new_tokens += completion.new_tokens
-        self.budget += budget
-        self.cut += completion.finish == "length"
-
-    def expected(self, budget: int) -> float:
-        """Mean new tokens under a budget: with another one than theirs, by their share of it."""
-        return min(budget, self.new_tokens * budget / (self.budget or self.calls * budget))
+    Examples
+    --------
+    >>> dict(counted(Completion("B", new_tokens=2), 16))
+    {'calls': 1, 'new_tokens': 2, 'prompt_tokens': 0, 'budget': 16, 'cut': False}
+    """
+    made = {"new_tokens": completion.new_tokens, "prompt_tokens": completion.prompt_tokens}
+    return Counter({"calls": 1, **made, "budget": budget, "cut": completion.finish == "length"})
 
 
-@dataclass(slots=True)
 class Lengths:
     """Lengths of replies by stage, from the best source that knows the stage.
 
     Parameters
     ----------
-    logged : mapping of str to Length
-        From earlier runs of the model, by `label_of`.
+    runs : iterable of mapping
+        The run log.
+    model : str
+        Hub id of the model.
     own : bool
-        Whether the model is the packaged one, whose generations come with the book; else its lengths are assumed.
+        Whether it is the packaged one, whose generations come with the book; else its lengths are assumed.
 
     Examples
     --------
     >>> lengths = Lengths(own=True)
     >>> round(lengths.expected("answer_from", 16), 1), lengths.source("answer_from")
-    (5.9, 'the packaged generations')
+    (9.0, 'the packaged generations')
     >>> lengths.expected("a prompt of one's own", 64)
     64
     """
 
-    logged: Mapping[str, Length] = field(default_factory=dict)
-    own: bool = False
-    found: dict[str, Length] = field(default_factory=dict)
+    def __init__(self, runs: Iterable[Mapping[str, Any]] = (), model: str = "", own: bool = False):
+        self.found: dict[str, Counter] = {}
+        self.logged: dict[str, Counter] = {}
+        for label, row in (item for run in runs if run["model"] == model for item in run["stages"].items()):
+            self.logged[label] = self.logged.get(label, Counter()) + Counter(row)
+        self.packaged = read_data("scale/rates.yaml")["lengths"]
+        self.own = own
 
     def add_found(self, stage: str, completion: Completion) -> None:
         """Count a reply that the store holds for the same jobs."""
-        self.found.setdefault(stage, Length()).add(completion)
+        self.found[stage] = self.found.get(stage, Counter()) + counted(completion)
 
-    def _best(self, label: str) -> tuple[Length | None, str]:
+    def _best(self, label: str) -> tuple[Mapping[str, int], str]:
         """Replies of a stage, and where they are known from."""
         stage = label.partition(" (")[0]
-        packaged = {name: Length(**row) for name, row in read_data("scale/rates.yaml")["lengths"].items()}
+        packaged = self.packaged.get(label, self.packaged.get(stage))
         told = [(self.found.get(stage), "the store"), (self.logged.get(label), "earlier runs")]
-        for length, source in told:
-            if length and length.calls >= LEAST:
-                return length, source
-        told.append((packaged.get(label, packaged.get(stage)), "the packaged generations" if self.own else ASSUMED))
-        return next(((length, source) for length, source in reversed(told) if length), (None, UNKNOWN))
+        told.append((packaged, "the packaged generations" if self.own else ASSUMED))
+        known = [(row, source) for row, source in told if row]
+        enough = [(row, source) for row, source in known if row["calls"] >= LEAST]
+        return next(iter(enough or known), ({"calls": 1, "new_tokens": 1, "budget": 1, "cut": 1}, UNKNOWN))
 
     def expected(self, label: str, budget: int) -> float:
-        """Mean new tokens of a stage's replies, at most the budget."""
-        length, _ = self._best(label)
-        return length.expected(budget) if length else budget
+        """Mean new tokens of a stage's replies; where their budget was another, by their share of it."""
+        row, _ = self._best(label)
+        return min(budget, row["new_tokens"] * budget / (row["budget"] or row["calls"] * budget))
 
     def cut(self, label: str) -> float:
         """Share of a stage's replies that use their budget up (a proportion)."""
-        length, _ = self._best(label)
-        return length.cut / length.calls if length else 1.0
+        row, _ = self._best(label)
+        return row["cut"] / row["calls"]
 
     def source(self, label: str) -> str:
         """Where the length of a stage's replies is known from."""
         return self._best(label)[1]
-
-
-def logged_lengths(runs: Iterable[Mapping[str, Any]], model: str) -> dict[str, Length]:
-    """Lengths of a model's replies in the runs of a log (`nsh.scale.run_log`), by stage.
-
-    Examples
-    --------
-    >>> row = {"calls": 2, "new_tokens": 9, "budget": 32, "cut": 0}
-    >>> logged_lengths([{"model": "m", "stages": {"direct": row}}] * 2, "m")["direct"].expected(16)
-    4.5
-    """
-    lengths: dict[str, Length] = {}
-    for stages in (run["stages"] for run in runs if run["model"] == model):
-        for label, row in stages.items():
-            length = lengths.setdefault(label, Length())
-            for name in asdict(length):
-                setattr(length, name, getattr(length, name) + row[name])
-    return lengths

@@ -1,0 +1,299 @@
+"""The plan of a run against the run itself: calls, tokens and their attribution, with an engine that counts words."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_model import save_tiny_model
+from typer.testing import CliRunner
+
+from nsh import Store, load_cases
+from nsh.asked import asked_study
+from nsh.chat import encode
+from nsh.conditions import CONDITIONS
+from nsh.declared import read_data
+from nsh.engines import Completion, ScriptedEngine, StoreEngine
+from nsh.errors import EngineError, ParameterError
+from nsh.jobs import jobs
+from nsh.models import known, resolve
+from nsh.params import load_file
+from nsh.place import packaged_generations
+from nsh.runner import run
+from nsh.scale import estimate, tokens
+from nsh.scale.lengths import ASSUMED, UNKNOWN, Lengths, label_of
+from nsh.scale.plan import count_calls
+
+ROOT = Path(__file__).resolve().parents[1]
+ALL = list(CONDITIONS)
+VALUES = {"batch_tokens": 2048, "quantization": None}
+
+
+def words(messages):
+    return sum(len(text.split()) for _, text in messages)
+
+
+def reply(call):
+    """As long as the packaged lengths say, another for every prompt, with a letter and no value of its own."""
+    own = "".join(chr(97 + int(digit)) for digit in str(abs(hash(call.messages)) % 10**8))
+    return f"{own} Answer: {call.letters[0]}" if call.letters else own
+
+
+class Spy(ScriptedEngine):
+    """Keeps every call that it was paid for."""
+
+    def __init__(self):
+        super().__init__("scripted", reply)
+        self.calls = []
+
+    def generate(self, calls):
+        self.calls += calls
+        yield from super().generate(calls)
+
+
+def planned(todo, store):
+    return count_calls(todo, ScriptedEngine().identity, store, words, Lengths())
+
+
+@pytest.fixture
+def todo():
+    return [job for name in ALL for job in jobs(load_cases("samples", 2), name)]
+
+
+def test_the_run_makes_as_many_calls_as_planned_and_each_stage_as_often(todo, tmp_path):
+    lines, calls = planned(todo, Store(tmp_path / "a"))
+    _, tally = run(todo, engine := Spy(), Store(tmp_path / "b"))
+    assert lines["calls"].sum() == len(calls) == tally.generated
+    made = pd.Series([label_of(call) for call in engine.calls]).value_counts()
+    assert calls["stage"].value_counts().to_dict() == made.to_dict()
+
+
+def test_prompt_tokens_of_prompts_known_whole_are_those_of_the_run(todo, tmp_path):
+    lines, calls = planned(todo, Store(tmp_path / "a"))
+    run(todo, engine := Spy(), Store(tmp_path / "b"))
+    first = [call for call in engine.calls if call.stage in {"rewrite", "extract"}]
+    alone = {name for name in ALL if lines.loc[name, "calls"] and not lines.loc[name, "awaiting"]}
+    assert {"direct", "cot", "few_shot"} <= alone and "rewrite" not in alone
+    for name in alone:
+        prompts = {next(job.start()).messages for job in todo if job.name == name}
+        tokens_of = sum(map(words, prompts))
+        told = lines.loc[name, ["calls", "prompt_tokens", "exact_tokens"]].tolist()
+        assert told == [len(prompts), tokens_of, tokens_of]
+    assert calls.query("stage in ('rewrite', 'extract')")["tokens"].sum() == sum(words(c.messages) for c in first)
+
+
+def test_a_prompt_that_holds_a_reply_is_counted_with_its_expected_length(tmp_path):
+    """By hand: the answering prompt without the vignette, and 286 tokens of a rewrite (4286 of 4608 of 512)."""
+    todo = jobs(load_cases("samples", 1), "rewrite")
+    lines, calls = planned(todo, Store(tmp_path))
+    rewriting = sum(words(next(job.start()).messages) for job in todo)
+    steps = todo[0].start()
+    next(steps)
+    answering = words(steps.send(Completion("")).messages)
+    expected = rewriting + 3 * (answering + 512 * 4286 / 4608)
+    assert lines.loc["rewrite", "prompt_tokens"] == pytest.approx(expected)
+    assert lines.loc["rewrite", ["calls", "awaiting", "exact_tokens"]].tolist() == [6, 3, rewriting]
+    assert lines.loc["rewrite", "most_tokens"] == 3 * 512 + 3 * 16
+    assert calls["new_tokens"].sum() == pytest.approx(3 * 512 * 4286 / 4608 + 3 * 16 * 386 / 688)
+
+
+def test_what_the_store_holds_is_not_paid_for_again(tmp_path):
+    cases = load_cases("samples", 4)
+    store = Store(tmp_path)
+    done = [job for name in ("extract", "direct") for job in jobs(cases[:2], name)]
+    run(done, Spy(), store)
+    todo = [job for name in ("direct", "extract_reason", "extract") for job in jobs(cases, name)]
+    lines, _ = planned(todo, store)
+    _, tally = run(todo, engine := Spy(), store)
+    assert lines["found"].tolist() == [6, 6, 6]
+    assert lines["calls"].tolist() == [6, 6 + 12, 6]  # the extraction of the other cases is the first condition's
+    assert (lines["calls"].sum(), lines["found"].sum()) == (tally.generated, tally.found)
+    known_whole = [call for call in engine.calls if call.stage != "reason" and call.stage != "answer_from"]
+    known_whole += [call for call in engine.calls if call.stage == "reason" and "extraction" not in call.messages][:6]
+    assert lines["exact_tokens"].sum() == sum(words(call.messages) for call in known_whole)
+
+
+def test_after_the_run_nothing_is_left_to_pay(todo, tmp_path):
+    store = Store(tmp_path)
+    _, tally = run(todo, Spy(), store)
+    lines, calls = planned(todo, store)
+    assert len(calls) == 0 and not lines[["calls", "awaiting", "more", "new_tokens"]].any(axis=None)
+    assert lines["found"].sum() == tally.generated
+
+
+def test_a_call_that_conditions_share_counts_for_the_first(tmp_path):
+    cases = load_cases("samples", 2)
+    for names, expected in ((["extract", "story_schema"], [12, 6]), (["story_schema", "extract"], [12, 6])):
+        lines, _ = planned([job for name in names for job in jobs(cases, name)], Store(tmp_path))
+        assert lines["calls"].to_dict() == dict(zip(names, expected, strict=True))
+
+
+def test_calls_that_may_follow_are_those_that_a_condition_can_make(tmp_path):
+    """One letter asked for once more, one rewrite corrected, for each of six answers; a condition of one's own is not
+    known."""
+    cases = load_cases("samples", 2)
+    lines, _ = planned(
+        [j for n in ("extract_tools", "guarded_rewrite", "cot") for j in jobs(cases, n)], Store(tmp_path)
+    )
+    assert lines["more"].tolist() == [6, 6, 0]
+    run_as = {"reply": lambda call: "no letter, a 47-year-old"}
+    for name in ("extract_tools", "guarded_rewrite"):
+        _, tally = run(jobs(cases, name), ScriptedEngine(**run_as), Store(tmp_path / name))
+        assert tally.generated <= lines.loc[name, ["calls", "more"]].sum()
+
+    lines, _ = planned([j for n in ("extract_reason", "extract_tools") for j in jobs(cases, n)], Store(tmp_path))
+    assert lines[["calls", "more"]].values.tolist() == [[12, 0], [3, 9]], "tools that the question asks for"
+
+    def own(case, voice):
+        return (yield from CONDITIONS["direct"](case, voice))
+
+    assert planned(jobs(cases, own), Store(tmp_path))[0]["more"].isna().all()
+
+
+def test_a_plan_writes_nothing(todo, tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    result = CliRunner().invoke(app(), ["plan", "--model", "scripted", "--condition", "all", "-p", "n_cases=2"])
+    assert result.exit_code == 0, result.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def app():
+    from nsh.cli import app
+
+    return app
+
+
+def test_packaged_lengths_are_those_of_the_packaged_generations():
+    """Each call of the workshop's run once, by stage."""
+    study = asked_study(ROOT / "params" / "workshop.yaml", None, None, ["all"])
+    found = run(
+        study.jobs, StoreEngine(resolve("SmolLM2-135M-Instruct").identity()), Store("none", packaged_generations())
+    )
+    replies = {
+        key: (stage, completion)
+        for outcome in found[0]
+        for key, stage, completion in zip(outcome.keys, outcome.stages, outcome.completions, strict=True)
+    }
+    rows = pd.DataFrame(
+        [(s, c.new_tokens, c.finish == "length") for s, c in replies.values()], columns=["s", "n", "cut"]
+    )
+    told = rows.groupby("s").agg(calls=("n", "size"), new_tokens=("n", "sum"), cut=("cut", "sum"))
+    packaged = pd.DataFrame(read_data("scale/rates.yaml")["lengths"]).T
+    assert told.to_dict("index") == packaged[["calls", "new_tokens", "cut"]].to_dict("index")
+    most = load_file(ROOT / "params" / "workshop.yaml")["max_new_tokens"]
+    assert (packaged["budget"] <= packaged["calls"] * most).all()
+
+
+def test_lengths_come_from_the_store_then_the_log_then_the_packaged_model():
+    logged = {"model": "m", "stages": {"direct": {"calls": 10, "new_tokens": 200, "budget": 1280, "cut": 5}}}
+    lengths = Lengths([logged, logged | {"model": "other"}], "m")
+    assert (lengths.expected("direct", 128), lengths.source("direct")) == (20, "earlier runs")
+    assert lengths.expected("direct", 64) == 10, "half the budget, half the length"
+    assert lengths.cut("direct") == 0.5
+    for _ in range(8):
+        lengths.add_found("direct", Completion("B", new_tokens=3))
+    assert (lengths.expected("direct", 128), lengths.source("direct")) == (3, "the store")
+    assert lengths.expected("direct", 2) == 2, "never more than the budget"
+    assert (lengths.expected("cot", 1000), lengths.source("cot")) == (1000 * 2433 / 4608, ASSUMED)
+    assert (lengths.expected("mine", 24), lengths.source("mine"), lengths.cut("mine")) == (24, UNKNOWN, 1)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return save_tiny_model(tmp_path_factory.mktemp("tiny") / "tiny", context=8192)
+
+
+def study_of(model, *conditions, n_cases=1):
+    return asked_study(None, [f"n_cases={n_cases}", "max_new_tokens=16"], [model], list(conditions))
+
+
+def test_tokens_are_those_that_the_model_is_given(tiny, tmp_path, monkeypatch):
+    """One by one with the tokenizer of the folder."""
+    from transformers import AutoTokenizer
+
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    study = study_of(tiny, "direct")
+    (plan,) = estimate.plans(study)
+    tokenizer, template = AutoTokenizer.from_pretrained(tiny), study.models[0].template | {"date": "2024-07-26"}
+    prompts = [next(job.start()).messages for job in study.jobs]
+    given = [encode(tokenizer, messages, template).ids for messages in prompts]
+    assert plan.total["exact_tokens"] == plan.total["prompt_tokens"] == sum(map(len, given))
+    assert plan.prompts == tuple(map(tokenizer.decode, given[:2])) and plan.foreign == ""
+    assert plan.weights is None and plan.total["seconds"] != plan.total["seconds"], "its size is not known"
+    assert plan.cache == pytest.approx(8192 * 2 * 2 * 2 * 16 * 4 / 2**30)  # keys, values; layers, heads, width, bytes
+
+
+def test_a_tokenizer_that_is_not_to_be_had_is_said_and_the_packaged_one_counts(tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path))
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    arguments = ["--condition", "direct", "-p", "n_cases=1", "-p", "dtype=bfloat16"]
+    here = ["plan", "--model", "SmolLM2-135M-Instruct", "--model", "nobody/no-model", "--model", "Qwen2.5-7B-Instruct"]
+    result = CliRunner().invoke(app(), [*here, *arguments, "--gpu", "H100"])
+    assert result.exit_code == 0, result.output
+    own, none, qwen = result.output.split("\n\n")[:3]
+    assert "tokens ~" not in own and "tokens ~: counted with the packaged model's tokenizer" in none
+    assert "size unknown" in none and "not known, as the size" in none and "size unknown" not in qwen
+    assert "weights 13.0 GiB" in qwen and "1 GPU" in qwen
+    assert own.splitlines()[-3].split()[5] == qwen.splitlines()[-3].split()[5]
+    assert "GPU-hours (`voices` spent about 1,113" in result.output and "1 models left out" in result.output
+    assert "<|im_start|>assistant" in result.output
+
+
+def test_a_prompt_is_tokenized_once_for_all_models_that_share_a_tokenizer(tmp_path, monkeypatch):
+    counted = []
+    monkeypatch.setattr(tokens, "encode", lambda *a, of=encode: counted.append(a[1]) or of(*a))
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    planner = estimate.Planner(Store(tmp_path))
+    todo = jobs(load_cases("samples", 2), "direct")
+    for name in ("SmolLM2-135M-Instruct", "Qwen3-8B", "gemma-3-12b-it"):
+        planner.plan(resolve(name), todo, resolve(name).identity(), VALUES)
+    shown = 3 * 2
+    assert len(counted) == 6 + shown
+
+
+def test_without_the_packaged_tokenizer_the_plan_ends_in_a_sentence(tmp_path, monkeypatch):
+    def gone(kind, spec):
+        raise EngineError(f"{spec.name} is gone")
+
+    monkeypatch.setattr(estimate, "fetched", gone)
+    with pytest.raises(EngineError, match="SmolLM2-135M-Instruct is gone"):
+        estimate.Planner(Store(tmp_path)).plan(resolve("Qwen3-8B"), [], resolve("Qwen3-8B").identity(), VALUES)
+
+
+def test_effective_parameters_are_no_size(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    spec = known()["gemma-4-E4B-it"]
+    todo = jobs(load_cases("samples", 1), "direct")
+    plan = estimate.Planner(Store(tmp_path), "H100").plan(spec, todo, spec.identity(), VALUES)
+    assert plan.weights is None and plan.gpus == 0 and plan.time_from == ""
+    known_size = replace(spec, effective=False)
+    plan = estimate.Planner(Store(tmp_path), "L4").plan(known_size, todo, spec.identity(), VALUES)
+    assert plan.weights == pytest.approx(4e9 * 2 / 2**30) and plan.gpus == 1
+
+
+def test_an_unlisted_gpu_is_refused_with_the_nearest(tmp_path):
+    with pytest.raises(ParameterError, match="--gpu H10: did you mean 'H100'"):
+        estimate.Planner(Store(tmp_path), "H10")
+
+
+def test_json_holds_what_the_text_says(tmp_path, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(tmp_path))
+    asked = ["plan", "-f", str(ROOT / "params/workshop.yaml"), "--model", "scripted", "--json"]
+    result = CliRunner().invoke(app(), [*asked, "--condition", "direct", "--condition", "extract_tools"])
+    told = json.loads(result.stdout)
+    assert told["shortened"] == {"extract_tools": "shortened: 6 of 24 cases"}
+    (model,) = told["models"]
+    line = model["lines"]["extract_tools"]
+    assert (line["answers"], line["calls"], line["awaiting"], line["more"]) == (18, 36, 18, 18)
+    assert line["seconds"] is None and model["lines"]["direct"]["exact_tokens"] > 0
+
+
+def test_steps_are_those_of_each_batchs_longest_reply():
+    """Two rounds; of the first, two batches of two rows, each as long as its expected longest reply."""
+    lengths = Lengths()
+    lengths.found["a"] = {"calls": 10, "new_tokens": 50, "budget": 0, "cut": 5}
+    lengths.found["b"] = {"calls": 10, "new_tokens": 80, "budget": 0, "cut": 0}
+    rows = [(1, "a", 20, 100), (1, "a", 20, 100), (1, "b", 20, 60), (1, "b", 20, 60), (2, "b", 20, 10)]
+    calls = pd.DataFrame(rows, columns=["round", "stage", "most_tokens", "prompt_tokens"])
+    assert estimate.steps(calls, lengths, 200) == pytest.approx(0.25 * 5 + 0.75 * 20 + 8 + 8)
