@@ -97,7 +97,7 @@ class Store:
         """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
         start, here = 0, len(self._files) << _BYTES
         self._files.append(path)
-        with path.open("rb") as file:
+        with path.open("rb", 1 << 20) as file:
             for line in file:
                 match = _LINE.match(line)
                 if match and line.rstrip().endswith(b"}"):
