@@ -57,7 +57,7 @@ def test_a_run_is_logged_beside_its_plan_and_the_next_plan_uses_it(tiny, store):
     (later,) = plans(study(tiny, "debias", n_cases=8))
     assert later.time_from == "1 run of this model on this machine" and later.total["seconds"] > 0
     (again,) = plans(study(tiny, "direct", n_cases=8))
-    assert again.total["found"] == 6 and list(again.lengths_from) == ["earlier runs"], "six replies of either"
+    assert again.total["found"] == 6 and list(again.lengths_from) == ["the store"], "rather than another model"
     generate([study(tiny, "debias")])
     assert [list(run["stages"]) for run in runs(store)] == [["direct"], ["debias"]]
     assert runs(store)[1]["estimate"]["seconds"] > 0

@@ -7,7 +7,7 @@ from typing import Any
 from nsh.declared import read_data
 from nsh.engines import Call, Completion
 
-LEAST = 8  # fewer replies than this tell less than other sources do
+LEAST = 8  # fewer replies than this tell less of a model than its other sources do, but more than another model
 ASSUMED = "assumed: the share of its budget that the packaged model uses"
 UNKNOWN = "not known: the whole budget"
 
@@ -75,7 +75,7 @@ class Lengths:
         told = [(self.found.get(stage), "the store"), (self.logged.get(label), "earlier runs")]
         told.append((packaged, "the packaged generations" if self.own else ASSUMED))
         known = [(row, source) for row, source in told if row]
-        enough = [(row, source) for row, source in known if row["calls"] >= LEAST]
+        enough = [(row, source) for row, source in known if row["calls"] >= LEAST and source != ASSUMED]
         return next(iter(enough or known), ({"calls": 1, "new_tokens": 1, "budget": 1, "cut": 1}, UNKNOWN))
 
     def expected(self, label: str, budget: int) -> float:
