@@ -60,7 +60,7 @@ class Logged:
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
         """The engine's completions."""
         if calls and not self.row:
-            begun = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+            begun = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             self.row = {"begun": begun, "estimate": self._plan(), "seconds": 0.0, "steps": 0}
             started = time.perf_counter()
             getattr(self._engine, "loaded", None)
