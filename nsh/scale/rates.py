@@ -92,7 +92,7 @@ def rates_here(dtype: str) -> Rates | None:
         return next((gpu_rates(name) for name in listed if all(part in gpu for part in name.split())), None)
     packaged = read_data("scale/rates.yaml")
     row = packaged["rates"].get(dtype, packaged["rates"]["bfloat16"])
-    return Rates(**row, source=f"as measured on another machine ({packaged['machine']})")
+    return Rates(**row, source=f"measured in part, in part assumed, of another machine ({packaged['machine']})")
 
 
 def corrected(rates: Rates, runs: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> Rates:
