@@ -1,6 +1,5 @@
 """The list of the papers' models: what is known of each, what of it was checked, and what this machine can run."""
 
-import os
 import textwrap
 from importlib.metadata import distributions
 from importlib.util import find_spec
@@ -9,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from nsh.models import ModelSpec, known
+from nsh.scale.memory import machine_bytes
 from nsh.tables import Block, table
 
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -30,7 +30,7 @@ def weights_gib(spec: ModelSpec) -> float | None:
 
 def memory() -> dict[str, float]:
     """Memory of this machine in GiB: "cpu", and "gpu" where PyTorch sees one."""
-    found = {"cpu": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30}
+    found = {"cpu": machine_bytes() / 2**30}
     if find_spec("torch"):
         import torch
 

@@ -20,7 +20,6 @@ from nsh.token_sampling import Sampler
 from nsh.weights import load
 
 log = logging.getLogger("nsh")
-TOGETHER = 8192  # rows of so many prompt tokens are continued together, even where fewer are read at a time
 
 
 class TransformersEngine:
@@ -109,7 +108,7 @@ class TransformersEngine:
             yield row.index, self._completion(row, new, begun, self._stamp() | {"continuous": True})
         joins = joinable(model)  # a window allows no joining and no start
         waiting = deque(in_order([row for row in rows if row.index not in done], by_stage=joins))
-        room = max(self.batch_tokens, TOGETHER * joins)
+        room = max(self.batch_tokens, memory.together(model) * joins)
         start = lru_cache(maxsize=1)(lambda ids: read(model, [ids]) if ids else None)
         while waiting:
             sizes = plan(waiting, min(self.batch_tokens, room), room)

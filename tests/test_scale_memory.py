@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from nsh.scale.memory import CPU_TOKENS, batch_tokens, bytes_per_token, tokens_within
+from nsh.scale.memory import CPU_TOGETHER, CPU_TOKENS, batch_tokens, bytes_per_token, together_within, tokens_within
 
 SMALL = {"num_hidden_layers": 3, "num_attention_heads": 8, "hidden_size": 64, "vocab_size": 640}
 
@@ -58,3 +58,11 @@ def test_a_model_on_gpus_takes_what_fits_into_the_fullest(monkeypatch):
     free = {0: 10**9, 1: 10**8}
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu.index], 10**10))
     assert batch_tokens(model) == tokens_within(10**8, config, 2)
+
+
+def test_rows_continued_together_take_an_eighth_of_the_machine_by_hand():
+    """SmolLM2 135M in float32: prompt and reply take 2 x 46,080 bytes a token; an eighth of 8 GiB is 2^30 bytes."""
+    smol = SimpleNamespace(num_hidden_layers=30, num_attention_heads=9, num_key_value_heads=3, hidden_size=576)
+    assert together_within(8 << 30, smol, 4) == 2**30 // 92_160 == 11_650
+    assert together_within(64 << 30, smol, 4) == CPU_TOGETHER  # more rows gain little
+    assert together_within(0, smol, 4) == 0  # then as many as are read

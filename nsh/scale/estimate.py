@@ -14,14 +14,13 @@ from nsh.model_list import ROOM
 from nsh.models import ModelSpec
 from nsh.place import packaged_generations, store_folder
 from nsh.scale.lengths import Lengths
-from nsh.scale.memory import CPU_TOKENS, bytes_per_token, tokens_within
+from nsh.scale.memory import CPU_TOKENS, bytes_per_token, machine_bytes, together_within, tokens_within
 from nsh.scale.plan import count_calls
 from nsh.scale.rates import Rates, bytes_of, corrected, gpu_rates, rates_here
 from nsh.scale.run_log import runs
 from nsh.scale.tokens import PACKAGED, Tokens, config_of, fetched
 from nsh.store import Store
 from nsh.study import Study
-from nsh.transformers_engine import TOGETHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ class Planner:
         size, byte = None if spec.effective else spec.parameters, bytes_of(identity["dtype"], values["quantization"])
         weights = size and size * 1e9 * byte / 2**30
         config = config_of(spec)
-        room = max(values["batch_tokens"] or self._fitting(config, weights, byte), TOGETHER)
+        room = max(values["batch_tokens"] or 0, self._together(config, weights, byte))
         rates = self._rates(spec, identity, values)
         lines["seconds"] = float("nan")
         if rates and len(calls):
@@ -125,10 +124,14 @@ class Planner:
         told = (sources, rates.source if rates else "", tuple(map(count.shown, first)))
         return ModelPlan(spec.name, identity["dtype"], lines, foreign, weights, cache or None, gpus, *told)
 
-    def _fitting(self, config: Any, weights: float | None, byte: float) -> int:
-        """Tokens of a batch where the run chooses them: what a GPU's free memory takes, else those of a CPU."""
-        free = int((self.gpu.memory - weights) * 2**30) if self.gpu and weights and config else 0
-        return max(CPU_TOKENS, tokens_within(free, config, max(1, int(byte)))) if free > 0 else CPU_TOKENS
+    def _together(self, config: Any, weights: float | None, byte: float) -> int:
+        """Tokens of the rows that the engine continues together (`nsh.scale.memory.together`)."""
+        if not config or (self.gpu and not weights):
+            return CPU_TOKENS
+        width = max(1, int(byte))
+        if self.gpu:
+            return tokens_within(max(0, int((self.gpu.memory - weights) * 2**30)), config, width)
+        return max(CPU_TOKENS, together_within(machine_bytes(), config, width))
 
     def _rates(self, spec: ModelSpec, identity: Mapping[str, Any], values: Mapping[str, Any]) -> Rates | None:
         """Rates for a model, as far as something is known of the machine, and of the model's size or its speed."""
