@@ -9,17 +9,6 @@ from nsh.engines import Call
 from nsh.errors import EngineError
 
 
-def seed_of(call: Call) -> bytes:
-    """What a call's tokens are drawn by: a hash of its messages and its seed, and of nothing else.
-
-    Examples
-    --------
-    >>> seed_of(Call((), 16, temperature=1.0, seed=1)) == seed_of(Call((), 32, temperature=0.5, seed=1))
-    True
-    """
-    return hashlib.sha256(repr((call.messages, call.seed)).encode("utf-8", "surrogatepass")).digest()
-
-
 class Sampler:
     """What draws the tokens of one reply, all of them possible (no top-k, no top-p).
 
@@ -45,7 +34,8 @@ class Sampler:
         if call.schema:
             raise EngineError("a reply under a schema cannot be drawn; expected temperature 0, or no schema")
         self.temperature = call.temperature
-        self.uniform = np.random.Generator(np.random.Philox(int.from_bytes(seed_of(call)))).random
+        seed = hashlib.sha256(repr((call.messages, call.seed)).encode("utf-8", "surrogatepass")).digest()
+        self.uniform = np.random.Generator(np.random.Philox(int.from_bytes(seed))).random
 
     def next(self, scores: Any) -> int:
         """Draw the next token.

@@ -159,14 +159,10 @@ class LLMEngine:
         return None
 
     def next(self, request: Request) -> int:
-        """The likeliest token, or one drawn by the request's own seed."""
+        """The likeliest token."""
         with self.torch.inference_mode():
             ids = self.torch.tensor([[*request.prompt, *request.new]])
-            scores = self.model(ids, logits_to_keep=1).logits[0, -1].float()
-        if request.params.temperature == 0:
-            return int(scores.argmax())
-        drawn = self.torch.Generator().manual_seed(request.params.seed + len(request.new))
-        return int(self.torch.multinomial((scores / request.params.temperature).softmax(0), 1, generator=drawn))
+            return int(self.model(ids, logits_to_keep=1).logits[0, -1].argmax())
 
 
 def install(monkeypatch) -> type[LLMEngine]:

@@ -115,12 +115,10 @@ def test_a_known_context_is_the_longest_that_vllm_makes_room_for(folder, fake):
     assert fake.made[0].args.max_model_len == 100
 
 
-def test_drawn_replies_have_a_seed_of_their_own_by_messages_and_seed(engine, fake):
-    some = [replace(call, temperature=1.0, seed=seed) for call in calls(6)[:3] for seed in (1, 2)]
-    first, again = plain(engine.generate(some)), plain(engine.generate(some))
-    seeds = [request.params.seed for request in fake.made[0].seen]
-    assert first == again and len(set(seeds[:6])) == 6 and seeds[:6] == seeds[6:]
-    assert all(0 <= seed < 2**32 for seed in seeds)
+def test_a_call_that_draws_is_refused_since_its_text_would_be_another_under_the_same_key(engine, fake):
+    with pytest.raises(EngineError, match=r"temperature 0\.9 .*engine=transformers"):
+        list(engine.generate([*calls(6)[:1], replace(calls(6)[1], temperature=0.9)]))
+    assert not fake.made
 
 
 def test_a_prompt_over_the_context_is_refused_before_vllm_is_loaded(engine, fake):

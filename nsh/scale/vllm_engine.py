@@ -16,7 +16,6 @@ from nsh.batching import Row
 from nsh.engines import Call, Completion
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
-from nsh.token_sampling import seed_of
 from nsh.transformers_engine import TransformersEngine
 from nsh.weights import INSTALL, explained, weights_folder
 
@@ -24,12 +23,12 @@ ELSEWHERE = "run it with engine=transformers"
 
 
 class VllmEngine(TransformersEngine):
-    """Generation with vLLM, loaded when the first call needs it; greedy where a call does not draw.
+    """Greedy generation with vLLM, loaded when the first call needs it.
 
     Prompts are rendered and tokenized as for the transformers engine, which it takes its checks, end tokens and
     decoding from; vLLM sees token ids and gives token ids. Prefix caching is on. Greedy texts are those of the
-    transformers engine but where two tokens are all but equally likely. Drawn tokens follow the same distribution by
-    another generator, so their texts are others, although the store keeps them under the same key.
+    transformers engine but where two tokens are all but equally likely. Drawn tokens would be others, by another
+    generator, under the same key of the store: such a call is refused.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ class VllmEngine(TransformersEngine):
         ------
         EngineError
             If vLLM is not installed, the model cannot be loaded, a prompt with its budget exceeds the context or a call
-            has a schema (before anything is generated), or vLLM gives a reply up.
+            has a schema or a temperature (before anything is generated), or vLLM gives a reply up.
 
         Examples
         --------
@@ -161,7 +160,12 @@ class VllmEngine(TransformersEngine):
                 self.engine.abort_request(list(waiting))
 
     def _held(self, call: Call) -> None:
-        """Refuse a schema: vLLM keeps to it as far as the budget goes, and what is cut there is no complete JSON."""
+        """Refuse a schema, to which vLLM keeps as far as the budget goes, so that what is cut there is no complete JSON;
+        and a temperature."""
+        if call.temperature > 0:
+            raise EngineError(
+                f"tokens at temperature {call.temperature:g} are drawn in another way by vLLM; {ELSEWHERE}"
+            )
         if call.schema:
             raise EngineError(f'the schema of "{call.stage}" cannot be met within its budget by vLLM; {ELSEWHERE}')
 
@@ -170,8 +174,7 @@ class VllmEngine(TransformersEngine):
         from vllm.sampling_params import RequestOutputKind
 
         return self.library.SamplingParams(
-            temperature=call.temperature,
-            seed=int.from_bytes(seed_of(call)[:4]) if call.temperature > 0 else None,
+            temperature=0.0,
             max_tokens=call.max_new_tokens,
             stop_token_ids=sorted(self.ends),
             detokenize=False,
