@@ -160,8 +160,7 @@ class VllmEngine(TransformersEngine):
                 self.engine.abort_request(list(waiting))
 
     def _held(self, call: Call) -> None:
-        """Refuse a schema, to which vLLM keeps as far as the budget goes, so that what is cut there is no complete JSON;
-        and a temperature."""
+        """Refuse a temperature, and a schema: what vLLM cuts at the end of a budget is no complete JSON."""
         if call.temperature > 0:
             raise EngineError(
                 f"tokens at temperature {call.temperature:g} are drawn in another way by vLLM; {ELSEWHERE}"
