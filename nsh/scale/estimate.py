@@ -103,7 +103,7 @@ class Planner:
         count, foreign = self._count(spec)
         lengths = Lengths(self.runs, identity["model"], spec is PACKAGED)
         lines, calls = count_calls(jobs, identity, self.store, count, lengths)
-        size, byte = None if spec.effective else spec.parameters, bytes_of(identity["dtype"], values["quantization"])
+        size, byte = None if spec.effective else spec.parameters, bytes_of(identity["dtype"], values.get("quantization"))
         weights = size and size * 1e9 * byte / 2**30
         config = config_of(spec)
         room = max(values["batch_tokens"] or 0, self._together(config, weights, byte))
