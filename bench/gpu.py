@@ -39,6 +39,7 @@ from nsh.declared import read_data
 from nsh.engines import Call, Completion
 from nsh.models import ModelSpec, resolve
 from nsh.prompts import ask
+from nsh.scale.rates import listed_gpu
 from nsh.scale.vllm_engine import VllmEngine
 from nsh.transformers_engine import TransformersEngine
 from nsh.weights import weights_folder
@@ -181,7 +182,8 @@ def by_pipeline(engine: TransformersEngine, calls: Sequence[Call], batch: int) -
 def against_vllm(
     engine: TransformersEngine, works: Sequence[Work], found: Sequence[Row], options: argparse.Namespace, say: Say
 ) -> list[Row]:
-    """The engine's seconds against vLLM's, which runs after it: both do not fit into one GPU's memory at once."""
+    """The engine's seconds against vLLM's, which runs once, as it keeps what it has read, and after the engine, as one
+    GPU's memory does not hold both."""
     (model, tokenizer), table = engine.loaded, []
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
@@ -193,7 +195,7 @@ def against_vllm(
         other.ends = set()
         for work, row in zip(works, found, strict=True):
             dict(other.generate([replace(work.calls[0], max_new_tokens=4)]))
-            seconds, results = interleaved({"vLLM": lambda work=work: dict(other.generate(work.calls))}, options.runs)
+            seconds, results = interleaved({"vLLM": lambda work=work: dict(other.generate(work.calls))}, 1)
             note = f"vLLM, after the others: {say(list(results['vLLM'].values()), statistics.median(seconds['vLLM']))}"
             table.append(Row(work.name, "vLLM", row.seconds, seconds["vLLM"], note=note))
     return table
@@ -227,8 +229,7 @@ def operations(shape: Shape, lengths: Sequence[tuple[int, int]]) -> float:
 
 def sheet_peak(gpu: str) -> float | None:
     """TFLOP/s in bfloat16 without sparsity by the data sheet of a listed GPU."""
-    listed = read_data("scale/gpus.yaml")["gpus"].items()
-    return next((row["tflops"] for name, row in listed if all(word in gpu for word in name.split())), None)
+    return read_data("scale/gpus.yaml")["gpus"][name]["tflops"] if (name := listed_gpu(gpu)) else None
 
 
 def matmul_peak(device: str, tiny: bool, runs: int = 10) -> float:

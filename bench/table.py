@@ -22,6 +22,8 @@ from typing import Any
 
 from row import Row
 
+from nsh.scale.wide import has_bfloat16
+
 NAMES = ("intervals", "conditions", "store", "building", "prefix", "rewrite", "formats", "together", "direct")
 OUT = Path("_build") / "bench.json"
 
@@ -82,7 +84,7 @@ def machine() -> dict[str, Any]:
 
     return {
         "processor": f"{platform.machine()} {torch.backends.cpu.get_cpu_capability()}",
-        "bfloat16": bool(torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+        "bfloat16": has_bfloat16(),
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else None,
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),

@@ -70,6 +70,7 @@ class TransformersEngine:
         model, tokenizer = load(self.spec, self.identity["dtype"], self.quantization)
         self.widened = widen(model)
         self.batch_tokens = self.batch_tokens or memory.batch_tokens(model)
+        self.together = memory.together(model)
         return model, tokenizer
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
@@ -108,7 +109,7 @@ class TransformersEngine:
             yield row.index, self._completion(row, new, begun, self._stamp() | {"continuous": True})
         joins = joinable(model)  # a window allows no joining and no start
         waiting = deque(in_order([row for row in rows if row.index not in done], by_stage=joins))
-        room = max(self.batch_tokens, memory.together(model) * joins)
+        room = max(self.batch_tokens, self.together * joins)
         start = lru_cache(maxsize=1)(lambda ids: read(model, [ids]) if ids else None)
         while waiting:
             sizes = plan(waiting, min(self.batch_tokens, room), room)

@@ -1,6 +1,7 @@
 """The library's continuous batching, forced onto a CPU: the texts of the engine's own loop."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 from tiny_model import save_tiny_model
@@ -95,3 +96,14 @@ def test_nothing_is_printed(engine, forced, capfd, caplog):
     with caplog.at_level(logging.WARNING):
         list(engine.generate(LONG[:2]))
     assert capfd.readouterr() == ("", "")
+
+
+def test_where_the_library_fails_the_engine_s_own_loop_goes_on(engine, forced, monkeypatch, caplog):
+    def broken(*_, **__):
+        raise RuntimeError("no kernel for this attention")
+
+    own = {n: done.text for n, done in engine.generate([replace(call, max_new_tokens=11) for call in LONG])}
+    monkeypatch.setattr(engine.loaded[0], "continuous_batching_context_manager", broken)
+    done = dict(engine.generate(LONG))
+    assert all(done[n].text.startswith(own[n]) and "continuous" not in done[n].stamp for n in range(len(LONG)))
+    assert "no kernel for this attention" in caplog.text

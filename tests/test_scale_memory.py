@@ -4,7 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from nsh.scale.memory import CPU_TOGETHER, CPU_TOKENS, batch_tokens, bytes_per_token, together_within, tokens_within
+from nsh.scale.memory import (
+    CPU_TOGETHER,
+    CPU_TOKENS,
+    batch_tokens,
+    bytes_per_token,
+    machine_bytes,
+    together_within,
+    tokens_within,
+)
 
 SMALL = {"num_hidden_layers": 3, "num_attention_heads": 8, "hidden_size": 64, "vocab_size": 640}
 
@@ -66,3 +74,13 @@ def test_rows_continued_together_take_an_eighth_of_the_machine_by_hand():
     assert together_within(8 << 30, smol, 4) == 2**30 // 92_160 == 11_650
     assert together_within(64 << 30, smol, 4) == CPU_TOGETHER  # more rows gain little
     assert together_within(0, smol, 4) == 0  # then as many as are read
+
+
+def test_a_job_of_a_cluster_has_no_more_memory_than_it_was_given(monkeypatch):
+    """Slurm tells a job in MiB; nothing where it may take all."""
+    monkeypatch.delenv("SLURM_MEM_PER_NODE", raising=False)
+    whole = machine_bytes()
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "512")
+    assert machine_bytes() == 512 * 2**20 < whole
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", str(2**40))
+    assert machine_bytes() == whole

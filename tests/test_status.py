@@ -79,13 +79,13 @@ def test_the_status_page_shows_the_benchmarks_with_their_machine(checkout, tmp_p
     row = {"what": "full replies", "against": "pipeline", "seconds": [1.0, 9.0, 2.0], "against_seconds": [4.0]}
     made = {
         "machine": {"cores": 2, "gpu": None, "versions": {"torch": "2.13"}},
-        "rows": [row | {"limit": 0.6, "note": ""}],
+        "rows": [row | {"limit": 0.6, "note": "", "date": "2026-11-30 18:00"}],
     }
     (checkout / "_build" / "bench.json").write_text(json.dumps(made), encoding="utf-8")
     write_status(checkout)
     told = (checkout / "_build/stage/book/_speed.md").read_text(encoding="utf-8")
-    assert "| full replies | pipeline | 2.00 | 4.00 | 0.50 | 0.60 |" in told
-    assert "The machine: cores 2; torch 2.13." in told and "`nsh generate` logs each" in told
+    assert "| full replies (3 runs, 2026-11-30 18:00) | pipeline | 2.00 | 4.00 | 0.50 | 0.60 |" in told
+    assert "The machine, of the newest row: cores 2; torch 2.13." in told and "`nsh generate` logs each" in told
 
 
 def test_without_runs_and_benchmarks_a_sentence_says_what_makes_them(checkout, tmp_path, monkeypatch):

@@ -17,7 +17,6 @@ from nsh.errors import EngineError
 from nsh.extraction import SCHEMA, read_extraction
 from nsh.models import resolve
 from nsh.prompts import ask
-from nsh.scale import memory
 from nsh.transformers_engine import TransformersEngine
 
 WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
@@ -48,7 +47,7 @@ def test_text_is_the_same_alone_and_in_any_batch_in_float32(engine, monkeypatch)
     alone = [text for call in calls() for text in texts(engine, [call])]
     for budget in (1, 150, 100_000):  # batches of 1, of a few, and of all 8, joined or not
         for together in (0, 8192):
-            monkeypatch.setattr(memory, "CPU_TOGETHER", together)
+            engine.together = together
             engine.batch_tokens = budget
             assert texts(engine, calls()) == alone
     assert len(set(alone)) == 8
@@ -94,7 +93,7 @@ def test_each_stage_s_common_start_is_read_once_and_texts_are_those_of_one_at_a_
     )
     for budget, together in [(200, 8192), (100_000, 8192), (200, 0)]:
         engine.batch_tokens = budget
-        monkeypatch.setattr(memory, "CPU_TOGETHER", together)
+        engine.together = together
         read_starts.clear()
         done = dict(engine.generate(mixed))
         assert [done[n].text for n in range(len(mixed))] == alone
@@ -247,7 +246,7 @@ def test_replies_under_a_schema_are_whole_and_the_free_ones_beside_them_unchange
     mixed = [*free[:4], *held, *free[4:]]
     for budget, together in [(150, 8192), (100_000, 8192), (150, 0)]:
         engine.batch_tokens = budget
-        monkeypatch.setattr(memory, "CPU_TOGETHER", together)
+        engine.together = together
         done = dict(engine.generate(mixed))
         assert [done[n].text for n in [*range(4), *range(7, 11), *range(4, 7)]] == alone
     for n, call in enumerate(mixed):

@@ -16,14 +16,13 @@ from typing import Any
 from nsh.cases import load_cases
 from nsh.declared import pages, parameters
 from nsh.errors import NshError
-from nsh.jobs import find_condition
+from nsh.jobs import Settings, find_condition
 from nsh.model_list import ROOM, weights_gib
 from nsh.models import ModelSpec, resolve
 from nsh.params import check, for_page, load_file
 
 # the parameters that make a page's calls others than those of the run; more of a condition's cases are no other calls
-CALLS = ("source", "case", "n_cases", "dtype", "quantization", "max_new_tokens", "shortened_cases")
-CALLS += ("answer_only", "structured", "scoring", "caps", "two_shot")
+CALLS = ("source", "case", "n_cases", "dtype", "quantization", "shortened_cases", *Settings.__slots__)
 UNKNOWN_GIB = 32.0  # weights of a model whose size is not known: those of 8 billion parameters in float32, rounded up
 PROCESS_GIB = 4.0  # libraries, cases and store
 SMALL_GIB = 2.0  # weights up to here are run on the processor
@@ -72,8 +71,9 @@ def waits_for(conditions: Iterable[str]) -> dict[str, str | None]:
     last: dict[str, str] = {}
     before: dict[str, str | None] = {}
     for name in conditions:
-        first = repr(next(find_condition(name)(case, next(iter(case.narratives)))).request())
-        before[name] = last.get(first)
+        call = next(find_condition(name)(case, next(iter(case.narratives))), None)
+        first = repr(call and call.request())
+        before[name] = last.get(first) if call else None
         last[first] = name
     return before
 

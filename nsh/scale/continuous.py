@@ -4,12 +4,14 @@ Untested on a GPU: it has run on a CPU only, where it is slower than the engine'
 rewrites of 200 tokens) and is never used unless asked for. A prefix that prompts share is kept by the library itself.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nsh.batching import Row
 from nsh.engines import Call
 
+log = logging.getLogger("nsh")
 LONG = 256  # new tokens: from this budget on, replies of one batch end far apart
 OPTIONS: dict[str, Any] = {}  # of the library's `ContinuousBatchingConfig`; it finds memory and sizes by itself
 WAIT = 1.0  # seconds after which it is asked whether the library still runs
@@ -50,7 +52,8 @@ def complete(model: Any, rows: Iterable[Row], ends: set[int]) -> Iterator[tuple[
     Yields
     ------
     Row, list of int
-        A row and its new tokens, as soon as it is finished. A row that the library gave up is left out.
+        A row and its new tokens, as soon as it is finished. Rows that the library gave up are left out, all of those
+        left where it fails: the engine's own loop takes them.
 
     Examples
     --------
@@ -58,8 +61,14 @@ def complete(model: Any, rows: Iterable[Row], ends: set[int]) -> Iterator[tuple[
     []
     """
     suited = {str(row.index): row for row in rows if suits(row.call)} if supported(model) else {}
-    if not suited:
-        return
+    try:
+        yield from _by_library(model, suited, ends) if suited else ()
+    except (ImportError, RuntimeError, ValueError, TypeError) as error:
+        log.warning("continuous batching failed (%s); going on without it", error)
+
+
+def _by_library(model: Any, suited: dict[str, Row], ends: set[int]) -> Iterator[tuple[Row, list[int]]]:
+    """What the library makes of rows, by the name of their request."""
     from transformers import ContinuousBatchingConfig, GenerationConfig
 
     most = max(row.call.max_new_tokens for row in suited.values())

@@ -10,7 +10,7 @@ import pandas as pd
 
 from nsh.errors import EngineError
 from nsh.jobs import Job
-from nsh.model_list import ROOM
+from nsh.model_list import BYTES, ROOM
 from nsh.models import ModelSpec
 from nsh.place import packaged_generations, store_folder
 from nsh.scale.lengths import Lengths
@@ -103,11 +103,15 @@ class Planner:
         count, foreign = self._count(spec)
         lengths = Lengths(self.runs, identity["model"], spec is PACKAGED)
         lines, calls = count_calls(jobs, identity, self.store, count, lengths)
-        size, byte = None if spec.effective else spec.parameters, bytes_of(identity["dtype"], values.get("quantization"))
+        size = None if spec.effective else spec.parameters
+        byte = bytes_of(identity["dtype"], values.get("quantization"))
         weights = size and size * 1e9 * byte / 2**30
         config = config_of(spec)
-        room = max(values["batch_tokens"] or 0, self._together(config, weights, byte))
         rates = self._rates(spec, identity, values)
+        gpus = ceil(weights * ROOM / rates.memory) if weights and rates and rates.memory else 0
+        free = gpus * rates.memory - weights if gpus else None
+        width = int(BYTES.get(identity["dtype"], 4))
+        room = max(values["batch_tokens"] or 0, _together(config, width, free))
         lines["seconds"] = float("nan")
         if rates and len(calls):
             work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
@@ -118,20 +122,10 @@ class Planner:
         sources = {
             lengths.source(stage): [s for s in stages if lengths.source(s) == lengths.source(stage)] for stage in stages
         }
-        cache = config and byte >= 1 and room * bytes_per_token(config, int(byte)) / 2**30
-        gpus = ceil(weights * ROOM / rates.memory) if weights and rates and rates.memory else 0
-        first = [job.settings.apply(next(job.start())).messages for job in jobs[:2]]
+        cache = config and room * bytes_per_token(config, width) / 2**30
+        first = [call.messages for job in jobs[:2] if (call := next(job.start(), None))]
         told = (sources, rates.source if rates else "", tuple(map(count.shown, first)))
         return ModelPlan(spec.name, identity["dtype"], lines, foreign, weights, cache or None, gpus, *told)
-
-    def _together(self, config: Any, weights: float | None, byte: float) -> int:
-        """Tokens of the rows that the engine continues together (`nsh.scale.memory.together`)."""
-        if not config or (self.gpu and not weights):
-            return CPU_TOKENS
-        width = max(1, int(byte))
-        if self.gpu:
-            return tokens_within(max(0, int((self.gpu.memory - weights) * 2**30)), config, width)
-        return max(CPU_TOKENS, together_within(machine_bytes(), config, width))
 
     def _rates(self, spec: ModelSpec, identity: Mapping[str, Any], values: Mapping[str, Any]) -> Rates | None:
         """Rates for a model, as far as something is known of the machine, and of the model's size or its speed."""
@@ -141,6 +135,16 @@ class Planner:
             own = {"engine": values.get("engine", "transformers")} | {n: identity[n] for n in ("model", "dtype")}
             rates = corrected(rates, self.runs, own)
         return rates if rates and (known_size or "this model" in rates.source) else None
+
+
+def _together(config: Any, width: int, free: float | None) -> int:
+    """Tokens of the rows that the engine continues together (`nsh.scale.memory.together`): on GPUs with so many GiB
+    free, or on this machine's CPU."""
+    if not config:
+        return CPU_TOKENS
+    if free is not None:
+        return tokens_within(int(free * 2**30), config, width)
+    return max(CPU_TOKENS, together_within(machine_bytes(), config, width))
 
 
 def steps(calls: pd.DataFrame, lengths: Lengths, room: int) -> float:

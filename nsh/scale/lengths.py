@@ -8,7 +8,7 @@ from nsh.declared import read_data
 from nsh.engines import Call, Completion
 
 LEAST = 8  # fewer replies than this tell less of a model than its other sources do, but more than another model
-ASSUMED = "assumed: the share of its budget that the packaged model uses"
+ASSUMED = "assumed: as long as the packaged model's"
 UNKNOWN = "not known: the whole budget"
 
 
@@ -79,9 +79,11 @@ class Lengths:
         return next(iter(enough or known), ({"calls": 1, "new_tokens": 1, "budget": 1, "cut": 1}, UNKNOWN))
 
     def expected(self, label: str, budget: int) -> float:
-        """Mean new tokens of a stage's replies; where their budget was another, by their share of it."""
+        """Mean new tokens of a stage's replies; those that were cut off are taken to use up a larger budget too."""
         row, _ = self._best(label)
-        return min(budget, row["new_tokens"] * budget / (row["budget"] or row["calls"] * budget))
+        known = row["budget"] / row["calls"]  # 0 where it is not known
+        more = max(0, budget - known) * row["cut"] / row["calls"] if known else 0
+        return min(budget, row["new_tokens"] / row["calls"] + more)
 
     def cut(self, label: str) -> float:
         """Share of a stage's replies that use their budget up (a proportion)."""

@@ -105,14 +105,15 @@ def together_within(total: int, config: Any, width: int) -> int:
 
 
 def machine_bytes() -> int:
-    """Memory of this machine in bytes.
+    """Memory of this machine in bytes, or what Slurm gives this job of it.
 
     Examples
     --------
     >>> machine_bytes() > 2**30
     True
     """
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    job = int(os.environ.get("SLURM_MEM_PER_NODE") or 0) << 20  # MiB; not set where a job may take all
+    return min(filter(None, (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), job)))
 
 
 def _on_gpus(model: Any) -> int:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from nsh.conditions import CONDITIONS
 from nsh.engines import Call, Completion
+from nsh.errors import NshError, ParameterError
 from nsh.jobs import Job
 from nsh.overview import calls as possible_calls
 from nsh.runner import Outcome, run
@@ -25,6 +26,7 @@ TO_WORD, TO_HEX = (
 )
 PENDING = re.compile(r"Pending([a-p]{8})(?:\nAnswer: [A-J])?")
 COUNTS = ["answers", "found", "calls", "awaiting", "more", "prompt_tokens", "exact_tokens", "new_tokens", "most_tokens"]
+ROUNDS = 40  # calls of a condition, one after another, after which it is taken to ask for ever
 Count = Callable[[tuple[tuple[str, str], ...]], int]
 
 
@@ -58,8 +60,16 @@ class PlanningEngine:
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
         """Note calls, each with its round, its prompt's tokens without the replies to come and the numbers of the calls
-        that these are awaited from, and give placeholders, whose words hold no digit that could pass for a value."""
+        that these are awaited from, and give placeholders, whose words hold no digit that could pass for a value.
+
+        Raises
+        ------
+        ParameterError
+            If conditions go on asking for more than `ROUNDS` calls.
+        """
         self._round += 1
+        if self._round > ROUNDS:
+            raise ParameterError(f"a condition asks for more than {ROUNDS} calls where its replies are placeholders")
         for index, call in enumerate(calls):
             awaited = [int(w.translate(TO_HEX), 16) for _, text in call.messages for w in PENDING.findall(text)]
             known = tuple((role, PENDING.sub("", text)) for role, text in call.messages) if awaited else call.messages
@@ -123,6 +133,11 @@ def count_calls(
     calls : pandas.DataFrame
         A row per call to be made: `round` of the run, `stage`, `condition`, `prompt_tokens`, `new_tokens`.
 
+    Raises
+    ------
+    ParameterError
+        If a condition of one's own cannot take the placeholder of a reply, or asks on and on.
+
     Examples
     --------
     >>> import tempfile
@@ -137,7 +152,16 @@ def count_calls(
     engine = PlanningEngine(identity, count)
     lines: dict[str, dict[str, float]] = {}
     paid = set()
-    for outcome in run(jobs, engine, ReadOnlyStore(store))[0]:
+    try:
+        outcomes, _ = run(jobs, engine, ReadOnlyStore(store))
+    except NshError:
+        raise
+    except Exception as error:
+        said = f"{type(error).__name__}: {error}"
+        raise ParameterError(
+            f"a condition cannot be planned: on the placeholder of a reply it raises {said}"
+        ) from error
+    for outcome in outcomes:
         line = lines.setdefault(outcome.job.name, dict.fromkeys(COUNTS, 0))
         line["answers"] += 1
         line["more"] += _further(outcome)

@@ -95,7 +95,7 @@ def _told(plan: "ModelPlan") -> Iterator[str]:
 
 def _cells(line: dict[str, float], foreign: str) -> dict[str, str]:
     """A line of the table; ~ marks what is an estimate."""
-    later = "~" * (line["awaiting"] > 0)
+    later = "~" * bool(line["awaiting"] or line["more"])
     return {
         "answers": f"{line['answers']:,.0f}",
         "in store": f"{line['found']:,.0f}",

@@ -6,6 +6,7 @@ each new token. All three follow the number of parameters, so rates measured on 
 
 import os
 import platform
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -73,23 +74,35 @@ def gpu_rates(name: str) -> Rates:
     return Rates(read, gpu["bandwidth"] * share["write"], read, f"{said} writing", gpu["memory"])
 
 
+def listed_gpu(device: str) -> str | None:
+    """The name under which `data/scale/gpus.yaml` lists a device, if it does.
+
+    Examples
+    --------
+    >>> listed_gpu("NVIDIA A100-SXM4-80GB"), listed_gpu("NVIDIA L40S")
+    ('A100 80GB', None)
+    """
+    words = {*re.split(r"\W+", device)}
+    return next((name for name in read_data("scale/gpus.yaml")["gpus"] if words >= {*name.split()}), None)
+
+
 @cache
 def machine() -> tuple[str, str]:
     """This machine in words, the same on another of its kind, and the name of its GPUs, "" without any."""
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gpu = ""
     if find_spec("torch"):
         import torch
 
         gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
-    return ", ".join(filter(None, (platform.machine(), f"{os.cpu_count()} processors", gpu))), gpu
+    return ", ".join(filter(None, (platform.machine(), f"{processors} processors", gpu))), gpu
 
 
 def rates_here(dtype: str) -> Rates | None:
     """What is known of this machine before anything ran on it: the rates of another CPU, or of its GPU's data sheet;
     None where that is not listed."""
     if gpu := machine()[1]:
-        listed = read_data("scale/gpus.yaml")["gpus"]
-        return next((gpu_rates(name) for name in listed if all(part in gpu for part in name.split())), None)
+        return gpu_rates(name) if (name := listed_gpu(gpu)) else None
     packaged = read_data("scale/rates.yaml")
     row = packaged["rates"].get(dtype, packaged["rates"]["bfloat16"])
     return Rates(**row, source=f"measured in part, in part assumed, of another machine ({packaged['machine']})")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nsh.engines import Call, Completion, Engine
-from nsh.errors import without_tokens
+from nsh.errors import NshError, without_tokens
 from nsh.jobs import Job
 from nsh.models import ModelSpec
 from nsh.scale.lengths import counted, label_of
@@ -63,7 +63,8 @@ class Logged:
             begun = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
             self.row = {"begun": begun, "estimate": self._plan(), "seconds": 0.0, "steps": 0}
             started = time.perf_counter()
-            getattr(self._engine, "loaded", None)
+            for part in ("loaded", "engine"):  # where the weights are loaded: here, and by vLLM
+                getattr(self._engine, part, None)
             self.row["loading_seconds"] = time.perf_counter() - started
         started = time.perf_counter()
         for index, completion in self._engine.generate(calls):
@@ -87,7 +88,8 @@ class Logged:
 def logged(
     engine: Engine, spec: ModelSpec, jobs: Sequence[Job], values: Mapping[str, Any], store: Store
 ) -> Iterator[Engine]:
-    """Run a model's jobs inside, with the engine given; what it made is logged at the end, finished or not.
+    """Run a model's jobs inside, with the engine given; what it made is logged at the end, whether it is finished or
+    raises; a process that is killed logs nothing.
 
     Parameters
     ----------
@@ -120,7 +122,7 @@ def _estimate(
     """What a plan says of a run; None where there can be none, which keeps no run from going on."""
     from nsh.scale.estimate import Planner
 
-    with suppress(Exception):  # a condition of one's own may not take the placeholder of a reply
+    with suppress(NshError):
         total = Planner(store).plan(spec, jobs, engine.identity, values).total
         return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "seconds")}
 

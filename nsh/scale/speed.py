@@ -54,9 +54,11 @@ def _bench(made: Mapping[str, Any]) -> str:
     for row in made["rows"]:
         ours, theirs = median(row["seconds"]), median(row["against_seconds"])
         limit = "" if row["limit"] is None else f"{row['limit']:.2f}"
-        what = row["what"] + (f" ({row['note']})" if row["note"] else "")
+        runs_of = f"{len(row['seconds'])} run{'s' * (len(row['seconds']) > 1)}, {row['date']}"
+        what = f"{row['what']} ({'; '.join(filter(None, (row['note'], runs_of)))})"
         rows.append([what, row["against"], f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.2f}", limit])
     machine = {**made["machine"], **made["machine"].get("versions", {})}
     about = "; ".join(f"{name} {value}" for name, value in machine.items() if value and name != "versions")
-    table = _table(["what", "against", "s", "s of that", "ratio", "at most"], [rows])
-    return f"{table}\n\nMedians of interleaved runs. The machine: {about}."
+    table = _table(["what", "against", "median", "of that", "ratio", "at most"], [rows])
+    said = "Seconds unless said otherwise; of several runs the two sides took turns."
+    return f"{table}\n\n{said} The machine, of the newest row: {about}."

@@ -33,11 +33,22 @@ def widen(model: Any) -> bool:
     """
     layers = [layer for layer in model.modules() if type(layer) is torch.nn.Linear]
     kinds = {(layer.weight.dtype, layer.weight.device.type) for layer in layers}
-    if kinds != {(torch.bfloat16, "cpu")} or torch.ops.mkldnn._is_mkldnn_bf16_supported():
+    if kinds != {(torch.bfloat16, "cpu")} or has_bfloat16():
         return False
     for layer in layers:
         layer.forward = partial(product, layer)
     return True
+
+
+def has_bfloat16() -> bool:
+    """Whether oneDNN says that this CPU has instructions for bfloat16; also where PyTorch has no oneDNN to ask.
+
+    Examples
+    --------
+    >>> isinstance(has_bfloat16(), bool)
+    True
+    """
+    return not torch.backends.mkldnn.is_available() or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
 def product(layer: torch.nn.Linear, x: torch.Tensor) -> torch.Tensor:
