@@ -7,7 +7,7 @@ from typing import Any
 
 from nsh.scale.run_log import TOTALS, runs
 
-SHOWN = 10
+SHOWN, STAGES = 10, 3  # runs; stages that a run is named by
 NO_RUNS = "No run is logged in this build's store yet: `nsh generate` logs each, beside what `nsh plan` says of it."
 NO_BENCH = "Nothing was timed in this checkout yet: `make bench` does, and writes its table."
 
@@ -35,7 +35,9 @@ def _table(head: list[str], groups: Iterable[list[list[str]]]) -> str:
 
 def _run_rows(run: Mapping[str, Any]) -> list[list[str]]:
     """A run: calls, tokens and seconds, planned and true."""
-    about = f"{run['model'].rpartition('/')[2]}, {run['dtype']}, {', '.join(run['stages'])}; {run['begun'][:16]}"
+    first, others = list(run["stages"])[:STAGES], len(run["stages"]) - STAGES
+    stages = ", ".join(first) + (f" and {others} more" if others > 0 else "")
+    about = f"{run['model'].rpartition('/')[2]}, {run['dtype']}, {stages}; {run['begun'][:16]}"
     about += "" if run["finished"] else "; **not finished**"
     rows = []
     for name in (*TOTALS, "seconds"):
