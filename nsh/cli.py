@@ -120,7 +120,7 @@ def generate(
     from nsh.build import generate as generate_missing
 
     if not study.jobs:
-        typer.echo(f"shard {shard} is empty: there are {len(study.cases)} cases")
+        typer.echo(f"shard {shard} is empty: there are {len(study.cases)} cases, or fewer that the conditions take")
     for name in filter(study.shortened, study.conditions):
         typer.echo(f"{name}: {study.shortened(name)}")
     typer.echo(generate_missing([study]))

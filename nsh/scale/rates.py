@@ -47,7 +47,13 @@ class Rates:
 
 
 def bytes_of(dtype: str | None, quantization: str | None) -> float:
-    """Bytes of a parameter; of one that is loaded in 4 bit, half a byte."""
+    """Bytes of a parameter; of one that is loaded in 4 bit, half a byte.
+
+    Examples
+    --------
+    >>> bytes_of("bfloat16", None), bytes_of("bfloat16", "4bit")
+    (2, 0.5)
+    """
     return 0.5 if quantization == "4bit" else BYTES.get(dtype, 0)
 
 
@@ -88,7 +94,13 @@ def listed_gpu(device: str) -> str | None:
 
 @cache
 def machine() -> tuple[str, str]:
-    """This machine in words, the same on another of its kind, and the name of its GPUs, "" without any."""
+    """This machine in words, the same on another of its kind, and the name of its GPUs, "" without any.
+
+    Examples
+    --------
+    >>> machine()[0]  # doctest: +SKIP
+    'x86_64, 2 processors'
+    """
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     gpu = ""
     if find_spec("torch"):
@@ -100,7 +112,12 @@ def machine() -> tuple[str, str]:
 
 def rates_here(dtype: str) -> Rates | None:
     """What is known of this machine before anything ran on it: the rates of another CPU, or of its GPU's data sheet;
-    None where that is not listed."""
+    None where that is not listed.
+
+    Examples
+    --------
+    >>> rates_here("float32").memory  # doctest: +SKIP
+    """
     if gpu := machine()[1]:
         return gpu_rates(name) if (name := listed_gpu(gpu)) else None
     packaged = read_data("scale/rates.yaml")
