@@ -89,8 +89,8 @@ def test_prompt_tokens_of_prompts_known_whole_are_those_of_the_run(todo, tmp_pat
 
 
 def test_a_prompt_that_holds_a_reply_is_counted_with_its_expected_length(tmp_path):
-    """By hand: the answering prompt without the vignette, and a rewrite: 238 tokens, of 18 at most 256 each, and for the
-    16 that were cut off the 256 more of the paper's budget."""
+    """By hand: the answering prompt without the vignette, and a rewrite: 238 tokens, of 18 at most 256 each, and for
+    the 16 that were cut off the 256 more of the paper's budget."""
     todo = jobs(load_cases("samples", 1), "rewrite")
     lines, calls = planned(todo, Store(tmp_path))
     rewriting = sum(words(next(job.start()).messages) for job in todo)
