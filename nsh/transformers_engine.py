@@ -65,9 +65,9 @@ class TransformersEngine:
     @cached_property
     def loaded(self) -> tuple[Any, Any]:
         """Model and tokenizer."""
+        model, tokenizer = load(self.spec, self.identity["dtype"], self.quantization)
         from nsh.scale.wide import widen
 
-        model, tokenizer = load(self.spec, self.identity["dtype"], self.quantization)
         self.widened = widen(model)
         self.batch_tokens = self.batch_tokens or memory.batch_tokens(model)
         self.together = memory.together(model)

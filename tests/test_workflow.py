@@ -122,7 +122,7 @@ def test_the_rules_call_commands_and_options_that_exist():
     from nsh.cli import app
 
     commands = get_command(app).commands
-    called = re.findall(r'shell: f"\{NSH\} (\w+) (.*)"', SNAKEFILE)
+    called = re.findall(r'shell: f"\{CALLED\} (\w+) (.*)"', SNAKEFILE)
     assert [name for name, _ in called] == ["generate", "book", "book"]
     for name, rest in called:
         known_options = {text for option in commands[name].params for text in (*option.opts, *option.secondary_opts)}
