@@ -65,7 +65,7 @@ def table(rows: list[dict[str, Any]]) -> str:
     for row in rows:
         limit = "" if row["limit"] is None else f"{row['limit']:.2f}"
         good = {None: "", True: "good", False: "OVER"}[row["good"]]
-        seconds = [f"{median(row[part]):9.2f}" for part in ("seconds", "against_seconds")]
+        seconds = [f"{median(row[part]):9.3g}" for part in ("seconds", "against_seconds")]
         words = f"{row['what']} / {row['against']}" + (f"; {row['note']}" if row["note"] else "")
         lines.append(f"{row['ratio']:7.3f} {limit:>6} {good:4} {' '.join(seconds)} {len(row['seconds']):4}  {words}")
     return "\n".join(lines)

@@ -84,7 +84,7 @@ def test_the_status_page_shows_the_benchmarks_with_their_machine(checkout, tmp_p
     (checkout / "_build" / "bench.json").write_text(json.dumps(made), encoding="utf-8")
     write_status(checkout)
     told = (checkout / "_build/stage/book/_speed.md").read_text(encoding="utf-8")
-    assert "| full replies (3 runs, 2026-11-30 18:00) | pipeline | 2.00 | 4.00 | 0.50 | 0.60 |" in told
+    assert "| full replies (3 runs, 2026-11-30 18:00) | pipeline | 2 | 4 | 0.50 | 0.60 |" in told
     assert "The machine, of the newest row: cores 2; torch 2.13." in told and "`nsh generate` logs each" in told
 
 

@@ -58,7 +58,7 @@ def _bench(made: Mapping[str, Any]) -> str:
         limit = "" if row["limit"] is None else f"{row['limit']:.2f}"
         runs_of = f"{len(row['seconds'])} run{'s' * (len(row['seconds']) > 1)}, {row['date']}"
         what = f"{row['what']} ({'; '.join(filter(None, (row['note'], runs_of)))})"
-        rows.append([what, row["against"], f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.2f}", limit])
+        rows.append([what, row["against"], f"{ours:.3g}", f"{theirs:.3g}", f"{ours / theirs:.2f}", limit])
     machine = {**made["machine"], **made["machine"].get("versions", {})}
     about = "; ".join(f"{name} {value}" for name, value in machine.items() if value and name != "versions")
     table = _table(["what", "against", "median", "of that", "ratio", "at most"], [rows])
