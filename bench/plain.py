@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, pipeline
 from nsh.batching import Row as Prompted
 from nsh.engines import Call
 from nsh.models import resolve
-from nsh.scale.memory import bytes_per_token
+from nsh.scale.memory import bytes_per_token, head_width
 from nsh.transformers_engine import TransformersEngine
 from nsh.weights import no_bars, weights_folder
 
@@ -83,9 +83,7 @@ def operations(model: Any, rows: Sequence[Prompted]) -> float:
     linear = [layer for layer in model.modules() if isinstance(layer, torch.nn.Linear)]
     head = model.get_output_embeddings()
     body = sum(layer.weight.numel() for layer in linear if layer is not head)
-    width = config.num_attention_heads * (
-        getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    )
+    width = config.num_attention_heads * head_width(config)
     squares = sum(len(row) ** 2 for row in rows)
     tokens = sum(map(len, rows))
     return (

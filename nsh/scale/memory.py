@@ -10,6 +10,18 @@ SHARE = 0.8  # of the free memory; the rest is for what is not counted here
 SHORTEST = 64  # tokens of a prompt, so that its scores have something to be shared out to
 
 
+def head_width(config: Any) -> int:
+    """Numbers of one head: `head_dim` where the configuration has it, else its share of the hidden size.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> head_width(SimpleNamespace(num_attention_heads=4, hidden_size=64))
+    16
+    """
+    return getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+
+
 def bytes_per_token(config: Any, width: int) -> int:
     """Memory of the keys and values of one token in all layers.
 
@@ -27,10 +39,8 @@ def bytes_per_token(config: Any, width: int) -> int:
     >>> bytes_per_token(SimpleNamespace(num_hidden_layers=2, num_attention_heads=4, hidden_size=64), 2)
     512
     """
-    heads = config.num_attention_heads
-    kept = getattr(config, "num_key_value_heads", None) or heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // heads
-    return 2 * config.num_hidden_layers * kept * size * width
+    kept = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    return 2 * config.num_hidden_layers * kept * head_width(config) * width
 
 
 def tokens_within(free: int, config: Any, width: int) -> int:
@@ -55,10 +65,8 @@ def tokens_within(free: int, config: Any, width: int) -> int:
     >>> tokens_within(8 << 30, LlamaConfig(num_key_value_heads=8), 2)  # 8 GiB
     18067
     """
-    heads = config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // heads
     inner = getattr(config, "intermediate_size", None) or 4 * config.hidden_size
-    layer = (4 * config.hidden_size + 3 * inner + 2 * heads * size) * width
+    layer = (4 * config.hidden_size + 3 * inner + 2 * config.num_attention_heads * head_width(config)) * width
     scores = -(-config.vocab_size * (width + 4) // SHORTEST)
     return max(1, int(free * SHARE) // (2 * bytes_per_token(config, width) + layer + scores))
 
