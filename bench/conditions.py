@@ -13,6 +13,7 @@ from argparse import Namespace
 from contextlib import closing
 
 from row import Row, interleaved
+from store import LABS
 from together import PAPERS
 
 from nsh.cases import Case, load_cases
@@ -21,8 +22,6 @@ from nsh.jobs import jobs
 from nsh.records import from_outcomes
 from nsh.runner import run
 from nsh.store import Store
-
-LABS = [{"name": "sodium", "value": 128, "unit": "mEq/L"}, {"name": "hemoglobin", "value": 9.1, "unit": "g/dL"}]
 
 
 def reply(call: Call) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from plain import Pipeline, engine_of, operations, peak, read_each, texts
+from plain import Pipeline, engine_of, operations, peak, read_each, shape_of, texts
 from row import Row, interleaved
 
 from nsh.answers import parse_letter
@@ -35,7 +35,7 @@ def of_format(options: Namespace, dtype: str) -> list[Row]:
     """Time the ways in turn; a CPU without bfloat16 gives the pipeline one run, for it takes very long."""
     engine, calls = engine_of(options, dtype), prompts(options)
     asked = [engine.row(place, call) for place, call in enumerate(calls)]
-    plain = Pipeline(engine)
+    plain = Pipeline.beside(engine)
     short = [replace(call, answer_only=True) for call in calls]
     ways = {
         "pipeline": lambda: plain(calls),
@@ -91,6 +91,6 @@ def share(options: Namespace, engine: TransformersEngine, asked: list[Any], seco
     """What part of the machine's peak the reading of whole prompts reached, in the format that products are made in."""
     made = torch.float32 if engine.widened else engine.loaded[0].dtype
     most = peak(made, 256 if options.quick else 2048)
-    reached = operations(engine.loaded[0], asked) / seconds
+    reached = operations(shape_of(engine.loaded[0]), [(len(row), 1) for row in asked]) / seconds
     kind = str(made).removeprefix("torch.")
     return f"{reached / most:.0%} of the measured peak of {most / 1e9:.1f} GFLOP/s ({kind} products)"

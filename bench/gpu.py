@@ -7,10 +7,6 @@ budget. Prints tokens per second and the share of the GPU's peak that is used, a
 `_build/bench-gpu.json`. Needs the packaged model's tokenizer (`make weights`) and no network.
 
     python bench/gpu.py [--runs 2] [--batch-tokens N] [--pipeline-batch 64] [--tiny]
-
-Operations are those that the work needs, whoever does it (a product and a sum are two): twice the parameters that a
-token passes, and 4 x layers x width for each pair of a token and one up to it. The input embedding is a look-up, and
-only new tokens pass the output layer.
 """
 
 import argparse
@@ -31,8 +27,9 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from plain import Pipeline, Shape, operations, shape_of
 from row import Row, interleaved
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, pipeline
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 
 from nsh.cases import load_cases
 from nsh.declared import read_data
@@ -68,16 +65,6 @@ class Work:
 
     name: str
     calls: list[Call]
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What of a model counts in operations: parameters of its layers and of one embedding, layers, width."""
-
-    body: int
-    embedding: int
-    layers: int
-    width: int
 
 
 def main() -> None:
@@ -157,26 +144,14 @@ def prompt_tokens(tokenizer: Any, call: Call) -> int:
 
 def against_pipeline(engine: TransformersEngine, work: Work, options: argparse.Namespace, say: Say) -> Row:
     """The engine and the plainest way, in turn, after one short pass."""
-    ways = {
-        "engine": lambda: dict(engine.generate(work.calls)),
-        "pipeline": lambda: by_pipeline(engine, work.calls, options.pipeline_batch),
-    }
+    plain = Pipeline(*engine.loaded, options.pipeline_batch)
+    ways = {"engine": lambda: dict(engine.generate(work.calls)), "pipeline": lambda: plain(work.calls)}
     dict(engine.generate([replace(work.calls[0], max_new_tokens=4)]))
     seconds, results = interleaved(ways, options.runs)
     done = list(results["engine"].values())
     note = "; ".join(f"{name}: {say(done, statistics.median(taken))}" for name, taken in seconds.items())
     against = f"transformers pipeline, batch {options.pipeline_batch}"
     return Row(work.name, against, seconds["engine"], seconds["pipeline"], note=note)
-
-
-def by_pipeline(engine: TransformersEngine, calls: Sequence[Call], batch: int) -> list[Any]:
-    """Padded batches in file order, each until its last row is finished."""
-    model, tokenizer = engine.loaded
-    tokenizer.padding_side = "left"
-    generate = pipeline("text-generation", model=model, tokenizer=tokenizer)
-    chats = [[{"role": role, "content": text} for role, text in call.messages] for call in calls]
-    budget = calls[0].max_new_tokens
-    return generate(chats, batch_size=batch, max_new_tokens=budget, do_sample=False, return_full_text=False)
 
 
 def against_vllm(
@@ -208,23 +183,6 @@ def rates(shape: Shape, peaks: Mapping[str, float], done: Sequence[Completion], 
     read, new = map(sum, zip(*lengths, strict=True))
     shares = ", ".join(f"{flops / peak:.1%} of {name} ({peak:,.3g})" for name, peak in peaks.items())
     return f"{new / seconds:,.0f} new and {read / seconds:,.0f} prompt tokens/s, {flops:,.3g} TFLOP/s, {shares}"
-
-
-def shape_of(model: Any) -> Shape:
-    """The shape of a model whose output layer is not its input embedding."""
-    config = model.config
-    embedding = config.vocab_size * config.hidden_size
-    return Shape(model.num_parameters() - 2 * embedding, embedding, config.num_hidden_layers, config.hidden_size)
-
-
-def operations(shape: Shape, lengths: Sequence[tuple[int, int]]) -> float:
-    """Operations that replies of so many prompt and new tokens need; the last new token is not read again."""
-    total = 0.0
-    for prompt, new in lengths:
-        read = prompt + new - 1
-        pairs = read * (read + 1) / 2
-        total += 2 * shape.body * read + 2 * shape.embedding * new + 4 * shape.layers * shape.width * pairs
-    return total
 
 
 def sheet_peak(gpu: str) -> float | None:

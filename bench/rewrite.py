@@ -26,7 +26,7 @@ def of_format(options: Namespace, dtype: str) -> Row:
     calls = [replace(ask("rewrite", case, narrative=text), max_new_tokens=new) for case, text in told]
     engine = engine_of(options, dtype)
     engine.ends = set()
-    plain = Pipeline(engine, ends=False)
+    plain = Pipeline.beside(engine, ends=False)
     ways = {"ours": lambda: texts(engine, calls), "pipeline": lambda: plain(calls)}
     seconds, found = interleaved(ways, 1 if engine.widened else min(options.runs, 3))
     places = sum(len(engine.row(place, call)) + new // 2 for place, call in enumerate(calls))

@@ -197,10 +197,10 @@ def stated(told: list[dict[str, float]], models: int) -> Iterator[Row]:
     """Seconds and memory of the largest store against what is stated for them."""
     first = told[0]
     opened = [one["open"] for one in told]
-    memory = [max(one["open GiB"] for one in told), first["resume GiB"]]
+    memory = [max(first["resume GiB"], *(one["open GiB"] for one in told))]
     size, answers = f"{first['rows']:,.0f} generations", f"{first.get('answers', 0):,.0f} answers"
     yield Row(f"open {size}, s", "8 s", opened, [OPENS], 1.0)
-    yield Row(f"memory of {size}, GiB: open, and {answers} resumed", "3 GiB", memory, [MEMORY], 1.0)
+    yield Row(f"memory of {size}, GiB: opened, and {answers} resumed", "3 GiB", memory, [MEMORY], 1.0)
     note = f"{first['resume processor'] / models:.1f} s of the processor; {first['generated']:.0f} generations made"
     yield Row(f"resume {answers}, models one by one, s each", "30 s", [first["resume"] / models], [RESUMES], 1.0, note)
     note = f"{first['MB']:.0f} MB, peak {first['export GiB']:.2f} GiB"

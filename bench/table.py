@@ -3,7 +3,7 @@
     python bench/table.py [direct rewrite prefix ...] [--runs 5] [--quick]
 
 A benchmark that fails is said to have failed, and the others go on. Seconds depend on the machine, ratios much less.
-What was measured before stays in the file until it is measured again.
+What was measured before stays in the file until it is measured again; a quick look goes into a file of its own.
 """
 
 import argparse
@@ -31,7 +31,7 @@ OUT = Path("_build") / "bench.json"
 def main() -> None:
     """Run the named benchmarks, or all; print the table; keep it."""
     options = read_options()
-    kept = {} if options.quick or not options.out.is_file() else json.loads(options.out.read_text(encoding="utf-8"))
+    kept = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else {}
     found = {name: part for name in NAMES if (part := [r for r in kept.get("rows", ()) if r["bench"] == name])}
     failed = []
     for name in options.names or NAMES:
@@ -102,10 +102,14 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="interleaved runs of the direct prompts; others at most 3")
     parser.add_argument("--quick", action="store_true", help="small sizes and a tiny model: whether it works at all")
     parser.add_argument("--cases", type=int, default=2, help="sample cases of the fourteen conditions")
-    parser.add_argument("--max-new-tokens", type=int, default=32, help="of the fourteen conditions; 0 for the papers'")
+    parser.add_argument(
+        "--max-new-tokens", type=int, default=32, help="of the fourteen conditions, at least 16; 0 for the papers'"
+    )
     parser.add_argument("--models", type=int, default=1, help="models whose finished runs are resumed from the store")
-    parser.add_argument("--out", type=Path, default=OUT, help="where the table is kept")
-    return parser.parse_args()
+    parser.add_argument("--out", type=Path, help="where the table is kept")
+    options = parser.parse_args()
+    options.out = options.out or (OUT.with_stem("bench-quick") if options.quick else OUT)
+    return options
 
 
 def say(text: str) -> None:

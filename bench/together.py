@@ -1,61 +1,64 @@
 """What it saves to run the fourteen conditions of the papers in one run, against one by one with an empty store each.
 
-A call that several conditions make is paid for once, and the calls of all are written together. `--cases` and
-`--max-new-tokens` set the size (`--cases 8 --max-new-tokens 0` is all samples at the papers' budgets).
+Whole commands are timed (`nsh generate`), starting and loading included; the note gives the seconds without both, from
+the runs' own logs. A call that several conditions make is paid for once, and the calls of all are written together.
+`--cases` and `--max-new-tokens` set the size (`--cases 24 --max-new-tokens 0` is all samples at the papers' budgets).
 """
 
+import json
+import os
+import subprocess
+import sys
 from argparse import Namespace
-from contextlib import closing
+from collections.abc import Sequence
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from plain import engine_of
+from plain import model_of
 from row import Row, interleaved
 
-from nsh.cases import Case, load_cases
 from nsh.conditions import CONDITIONS
-from nsh.engines import Engine
-from nsh.jobs import Settings, jobs
-from nsh.runner import run
-from nsh.store import Store
+from nsh.scale.run_log import runs
 
 BEYOND = ("guarded_rewrite", "rewrite_cot")  # of no paper
 PAPERS = [name for name in CONDITIONS if name not in BEYOND]
+QUICK = ("extract", "extract_reason")  # which share a call
 LIMIT = 0.6
 
 
 def rows(options: Namespace) -> list[Row]:
     """One row, with the size of the run."""
-    n, most = (1, 8) if options.quick else (options.cases, options.max_new_tokens)
-    engine, cases, settings = (
-        engine_of(options, "float32"),
-        load_cases("samples", n),
-        Settings(max_new_tokens=most or None),
-    )
-    ways = {
-        "together": lambda: answered(PAPERS, cases, settings, engine),
-        "apart": lambda: [answered([name], cases, settings, engine) for name in PAPERS],
-    }
+    names, n, most = (QUICK, 1, 16) if options.quick else (PAPERS, options.cases, options.max_new_tokens)
+    size = ["-p", f"n_cases={n}", "-p", "dtype=float32", *(["-p", f"max_new_tokens={most}"] if most else [])]
+    command = ["generate", "--model", model_of(options), *size]
+    ways = {"together": lambda: [made(command, names)], "apart": lambda: [made(command, [name]) for name in names]}
     seconds, found = interleaved(ways, 1)
-    apart = {name: answer for answers, _ in found["apart"] for name, answer in answers.items()}
-    answers, made = found["together"]
-    same = sum(answers[key] == apart[key] for key in answers)
+    texts = {way: {key: text for _, kept in stores for key, text in kept.items()} for way, stores in found.items()}
+    calls = {way: sum(len(kept) for _, kept in stores) for way, stores in found.items()}
+    generating = {way: sum(spent for spent, _ in stores) for way, stores in found.items()}
     budgets = f"at most {most} new tokens" if most else "the papers' budgets"
+    same = sum(texts["together"].get(key) == text for key, text in texts["apart"].items())
+    alone = f"without starting and loading {generating['together']:.0f} s against {generating['apart']:.0f} s"
     return [
         Row(
-            f"{len(PAPERS)} conditions, {len(cases)} sample cases, {budgets}, float32, in one run",
+            f"{len(names)} conditions, sample cases: {n}, {budgets}, float32, in one command",
             "one by one, an empty store each",
             seconds["together"],
             seconds["apart"],
             LIMIT,
-            f"{made} calls against {sum(calls for _, calls in found['apart'])}; {same} of {len(answers)} answers equal",
+            f"{calls['together']} calls against {calls['apart']}; {same} of {len(texts['apart'])} texts equal; {alone}",
         )
     ]
 
 
-def answered(
-    names: list[str], cases: list[Case], settings: Settings, engine: Engine
-) -> tuple[dict[tuple[str, str, str], str | None], int]:
-    """Letters by condition, case and voice, and the number of calls that were made, from an empty store."""
-    with TemporaryDirectory() as folder, closing(Store(folder)) as store:
-        outcomes, tally = run([job for name in names for job in jobs(cases, name, settings)], engine, store)
-    return {(out.job.name, out.job.case.id, out.job.voice): out.answer.letter for out in outcomes}, tally.generated
+def made(command: Sequence[str], names: Sequence[str]) -> tuple[float, dict[str, str]]:
+    """Run conditions from an empty store; seconds of generating, and the texts by key."""
+    with TemporaryDirectory() as folder:
+        environment = {**os.environ, "NSH_STORE": folder, "NSH_PACKAGED": "off", "NSH_ENGINE": ""}
+        asked = [word for name in names for word in ("--condition", name)]
+        program = [sys.executable, "-c", "from nsh.cli import main; main()", *command, *asked]
+        done = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        kept = [json.loads(line) for file in Path(folder).glob("*.jsonl") for line in file.open(encoding="utf-8")]
+        return sum(run["seconds"] for run in runs(Path(folder))), {one["key"]: one["text"] for one in kept}

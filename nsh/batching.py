@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from nsh.chat import Prompt
 from nsh.engines import Call
+from nsh.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,24 @@ class Row:
     def rest(self) -> Sequence[int]:
         """The other tokens."""
         return self.prompt.ids[self.shared :]
+
+
+def check_length(said: object, tokens: int, budget: int, context: int | None, model: str) -> None:
+    """Refuse a prompt that does not fit into a model's context with its budget; nothing is ever cut.
+
+    Raises
+    ------
+    EngineError
+
+    Examples
+    --------
+    >>> check_length("call 0", 100, 28, 128, "m")
+    """
+    if context and tokens + budget > context:
+        raise EngineError(
+            f"{said}: {tokens} prompt tokens and {budget} new ones exceed the context of {model}, {context}; leave the "
+            "case out or take a model with a longer context"
+        )
 
 
 def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:

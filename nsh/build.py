@@ -3,16 +3,17 @@
 import json
 import multiprocessing
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-from nsh.declared import find_page, pages
+from nsh.declared import find_page, pages, parameters
 from nsh.errors import BuildError, KernelDied, NshError
 from nsh.execute import execute, fingerprint, staged_page
+from nsh.jobs import changes_calls
 from nsh.making.study import study_of
 from nsh.models import ModelSpec
 from nsh.params import for_page
@@ -54,6 +55,17 @@ def generate(studies: Iterable[Study]) -> Tally:
     return total
 
 
+def not_taken(studies: Iterable[Study], values: Mapping[str, Any]) -> Iterator[str]:
+    """A sentence for each given parameter that changes calls and is not taken by some of the pages that make them."""
+    running = [study for study in studies if study.models]
+    for name, value in values.items():
+        making = [study for study in running if any(changes_calls(name, asked) for asked in study.conditions)]
+        without = [study.slug for study in making if name not in study.values]
+        if value != parameters()[name].default and without:
+            said = f"not taken by {len(without)} of {len(making)} pages, which run without it: {', '.join(without)}"
+            yield f"{name} = {value}: {said}"
+
+
 def build_pages(
     slugs: Iterable[str],
     values: Mapping[str, Any],
@@ -84,6 +96,8 @@ def build_pages(
             os.environ[name] = str(Path(os.environ[name]).absolute())
     with chdir(folder):  # the pages' own paths are the checkout's
         studies = {slug: study_of(find_page(slug), for_page(find_page(slug), values)) for slug in slugs}
+        for line in not_taken(studies.values(), values):
+            say(line)
         say(str(generate(studies.values())))
         changed = [study for study in studies.values() if not unchanged(folder, study)]
         spawn = multiprocessing.get_context("spawn")

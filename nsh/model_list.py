@@ -17,15 +17,24 @@ ROOM = 1.2  # memory of a run over that of its weights
 SHOWN = {"id": "hub id", "parameters": "billions", "licence": "licence", "gated": "gated", "system_role": "system turn"}
 
 
-def weights_gib(spec: ModelSpec) -> float | None:
-    """Memory of a model's weights in its recommended number format, in GiB; None where the size is not known.
+def weights_gib(spec: ModelSpec, byte: float | None = None) -> float | None:
+    """Memory of a model's weights, in its recommended number format unless `byte` is given, in GiB; None
+    where the size is not known.
+
+    Parameters
+    ----------
+    spec : ModelSpec
+    byte : float, optional
+        Bytes of one parameter.
 
     Examples
     --------
     >>> round(weights_gib(known()["Qwen2.5-7B-Instruct"]), 1)
     13.0
     """
-    return None if spec.parameters is None or spec.effective else spec.parameters * 1e9 * BYTES[spec.dtype] / 2**30
+    if spec.parameters is None or spec.effective:
+        return None
+    return spec.parameters * 1e9 * (byte or BYTES[spec.dtype]) / 2**30
 
 
 def memory() -> dict[str, float]:

@@ -145,7 +145,7 @@ def parse_assignment(text: str, known: Iterable[str] | None = None) -> tuple[str
     declared = parameters()[name].type if name in parameters() else "str"
     try:
         read = value if declared == "str" else yaml.load(value, Yaml12)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, UnicodeError) as error:
         raise ParameterError(f"-p {text}: expected {declared}: {' '.join(str(error).split())}") from None
     if declared == "list[str]" and isinstance(read, str):
         read = [item.strip() for item in read.split(",")]

@@ -1,6 +1,8 @@
 """One progress bar with rate and time left; where the output is not a terminal, one line every 15 seconds."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from tqdm import tqdm
 
@@ -28,3 +30,23 @@ class Progress(tqdm):
     def __init__(self, total: int, label: str, unit: str = "call"):
         lines = {} if sys.stderr.isatty() else {"bar_format": LINE, "mininterval": 15, "miniters": 1}
         super().__init__(total=total, desc=label, unit=unit, file=sys.stderr, disable=not total, **lines)
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Keep the loader's progress bars out of pages and logs.
+
+    Examples
+    --------
+    >>> with no_bars():  # doctest: +SKIP
+    ...     tokenizer = AutoTokenizer.from_pretrained(folder)
+    """
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

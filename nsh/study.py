@@ -14,7 +14,7 @@ from nsh.case_files import QUESTIONS
 from nsh.cases import Case, case_hash, load_cases
 from nsh.engines import Engine, ScriptedEngine, StoreEngine
 from nsh.errors import ParameterError, without_tokens
-from nsh.jobs import JUDGED, Job, Settings, jobs
+from nsh.jobs import JUDGED, Job, Settings, jobs, own_files
 from nsh.models import ModelSpec, known, resolve
 from nsh.place import medqa_test, packaged_generations, store_folder
 from nsh.pull import released_dir
@@ -190,8 +190,7 @@ class Study:
             digest.update(Path(file).read_bytes())
         if self.runs_models:
             for name in self.conditions:
-                path = Path(name.rpartition(":")[0] or ".")  # of a condition of one's own: its code, and prompts by it
-                for file in [path, *sorted(path.parent.glob("*.yaml"))] if path.is_file() else []:
+                for file in own_files(name):
                     digest.update(file.read_bytes())
             rows = "\n".join(map(repr, self.records.itertuples(index=False, name=None)))
             digest.update(rows.encode("utf-8", "surrogatepass"))

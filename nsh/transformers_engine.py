@@ -9,7 +9,7 @@ from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
-from nsh.batching import Row, plan
+from nsh.batching import Row, check_length, plan
 from nsh.chat import encode
 from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
@@ -133,11 +133,7 @@ class TransformersEngine:
         model, tokenizer = self.loaded
         row = Row(index, call, encode(tokenizer, call.messages, self.identity["template"]))
         context = self.spec.context or getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        if context and len(row) + call.max_new_tokens > context:
-            raise EngineError(
-                f"{row}: {len(row)} prompt tokens and {call.max_new_tokens} new ones exceed the context of "
-                f"{self.spec.name}, {context}; leave the case out or take a model with a longer context"
-            )
+        check_length(row, len(row), call.max_new_tokens, context, self.spec.name)
         self._held(call)
         return row
 

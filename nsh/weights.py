@@ -12,6 +12,7 @@ from nsh.declared import read_data
 from nsh.errors import EngineError
 from nsh.models import ModelSpec, fingerprint
 from nsh.place import cache_folder
+from nsh.progress import no_bars
 
 INSTALL = 'pip install "narrativeshield-papers[models]"'
 
@@ -41,10 +42,9 @@ def load(spec: ModelSpec, dtype: str, quantization: str | None = None) -> tuple[
         from transformers import AutoModelForCausalLM, AutoTokenizer
     except ImportError as error:
         raise EngineError(f"{error}; to run models: {INSTALL}") from None
-    source = weights_folder(spec)
+    source, pinned = pinned_source(spec)
     place = {"device_map": "auto"} if torch.cuda.is_available() else {}
     with explained(spec), no_bars():
-        pinned = {"revision": spec.revision if source == spec.id else None, "trust_remote_code": False}
         tokenizer = AutoTokenizer.from_pretrained(source, **pinned)
         kind = getattr(torch, dtype)
         held = {"quantization_config": _four_bit(spec, kind)} if quantization else {}
@@ -61,6 +61,23 @@ def _four_bit(spec: ModelSpec, dtype: Any) -> Any:
     from transformers import BitsAndBytesConfig
 
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
+
+
+def pinned_source(spec: ModelSpec) -> tuple[str, dict[str, Any]]:
+    """Folder or hub id of a model, and what every loader of it is told: its revision, and to run no code of it.
+
+    Raises
+    ------
+    EngineError
+        As `weights_folder` does.
+
+    Examples
+    --------
+    >>> pinned_source(ModelSpec("some-model", "someone/some-model", "v1"))
+    ('someone/some-model', {'revision': 'v1', 'trust_remote_code': False})
+    """
+    source = weights_folder(spec)
+    return source, {"revision": spec.revision if source == spec.id else None, "trust_remote_code": False}
 
 
 def weights_folder(spec: ModelSpec) -> str:
@@ -188,23 +205,3 @@ def _advice(spec: ModelSpec, error: BaseException) -> str | None:
 def _first_line(error: BaseException) -> str:
     """The first line of an error, or its kind where it says nothing."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip()
-
-
-@contextmanager
-def no_bars() -> Iterator[None]:
-    """Keep the loader's progress bars out of pages and logs.
-
-    Examples
-    --------
-    >>> with no_bars():  # doctest: +SKIP
-    ...     tokenizer = AutoTokenizer.from_pretrained(folder)
-    """
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -116,6 +116,20 @@ def test_every_failing_page_is_named_and_none_is_promoted(folder, monkeypatch):
     assert not list((folder / "_build" / "stage" / "notebooks").glob("*.ipynb"))
 
 
+def test_what_pages_do_not_take_of_a_run_is_said():
+    """`voices-05-anchoring` takes `answer_only`, `voices-04-setup` all; §7 calls tools; one page runs no model."""
+    values = {"models": ["scripted"], "answer_only": True, "quantization": "4bit", "caps": "released", "n_cases": 3}
+    slugs = ("voices-05-anchoring", "voices-07-machinery", "voices-04-setup", "voices-a-filtering")
+    studies = [Study(slug, for_page(find_page(slug), values)) for slug in slugs]
+    assert list(build.not_taken(studies, values)) == [
+        "answer_only = True: not taken by 1 of 3 pages, which run without it: voices-07-machinery",
+        "quantization = 4bit: not taken by 2 of 3 pages, which run without it: "
+        "voices-05-anchoring, voices-07-machinery",
+        "caps = released: not taken by 1 of 2 pages, which run without it: voices-07-machinery",
+    ]
+    assert not list(build.not_taken(studies, {"quantization": None, "answer_only": False, "models": ["scripted"]}))
+
+
 def test_studies_that_run_alike_share_one_engine(folder, monkeypatch):
     """Three pages over the same prompts pay for each once; another number format pays again."""
     monkeypatch.setenv("NSH_STORE", str(folder / "store"))

@@ -46,6 +46,7 @@ def test_text_is_read_by_the_declared_type(text, value):
         ("source=/no/such/file.csv", "no/such/file.csv"),
         ("seed", "expected name=value"),
         ("models=[a", "expected list"),
+        ("models=[\udcff]", "expected list"),  # a byte of a command line that is no text
         ("models=[a/m, b/m]", "named alike"),
         ("models=[scripted, scripted]", "named alike"),
         ("source=", "or a path that exists"),

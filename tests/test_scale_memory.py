@@ -55,7 +55,7 @@ def test_a_model_on_a_cpu_takes_what_was_measured_best(monkeypatch):
     assert batch_tokens(torch.nn.Linear(2, 2)) == CPU_TOKENS == 2048
 
 
-def test_a_model_on_gpus_takes_what_fits_into_the_fullest(monkeypatch):
+def test_a_model_on_gpus_takes_what_fits_into_the_fullest_once_an_earlier_model_is_gone(monkeypatch):
     torch = pytest.importorskip("torch")
     config = SimpleNamespace(**SMALL, intermediate_size=100)
     model = SimpleNamespace(
@@ -63,7 +63,8 @@ def test_a_model_on_gpus_takes_what_fits_into_the_fullest(monkeypatch):
         config=SimpleNamespace(get_text_config=lambda: config),
         dtype=torch.bfloat16,
     )
-    free = {0: 10**9, 1: 10**8}
+    free = {0: 10**7, 1: 10**7}
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: free.update({0: 10**9, 1: 10**8}))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda gpu: (free[gpu.index], 10**10))
     assert batch_tokens(model) == tokens_within(10**8, config, 2)
 

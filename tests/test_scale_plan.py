@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from tiny_model import save_tiny_model
+from tiny_model import save_tiny_model, tiny_tokenizer
 from typer.testing import CliRunner
 
 from nsh import Store, load_cases
@@ -19,13 +19,13 @@ from nsh.declared import find_page, read_data
 from nsh.engines import Completion, ScriptedEngine, StoreEngine
 from nsh.errors import EngineError, ParameterError
 from nsh.jobs import jobs
-from nsh.models import known, resolve
+from nsh.models import TODAY, known, resolve
 from nsh.params import for_page, load_file
 from nsh.place import packaged_generations
 from nsh.prompts import ask
 from nsh.runner import run
-from nsh.scale import estimate, tokens
-from nsh.scale.lengths import ASSUMED, UNKNOWN, Lengths, label_of
+from nsh.scale import estimate, rates, tokens
+from nsh.scale.lengths import ASSUMED, FULL, UNKNOWN, Lengths, label_of, steps
 from nsh.scale.memory import bytes_per_token, tokens_within
 from nsh.scale.plan import count_calls
 from nsh.scale.run_log import logged, runs
@@ -205,6 +205,7 @@ def test_lengths_come_from_the_store_then_the_log_then_the_packaged_model():
         pytest.approx(2433 / 18 + (1000 - 256) * 4 / 18),
         ASSUMED,
     )
+    assert lengths.source("cot (answer only)") == FULL and lengths.expected("cot (answer only)", 1000) > 2433 / 18
     assert (lengths.expected("mine", 24), lengths.source("mine"), lengths.cut("mine")) == (24, UNKNOWN, 1)
 
 
@@ -286,6 +287,59 @@ def test_an_unlisted_gpu_is_refused_with_the_nearest(tmp_path):
         estimate.Planner(Store(tmp_path), "H10")
 
 
+def test_a_prompt_that_does_not_fit_is_refused_as_the_engine_refuses_it(tmp_path, monkeypatch):
+    """A context that holds a prompt and 15 of 16 new tokens, and one that holds all."""
+    monkeypatch.setenv("NSH_STORE", str(tmp_path / "store"))
+    tokenizer = tiny_tokenizer()
+    calls = [next(job.start()) for job in jobs(load_cases("samples", 1), "direct")]
+    longest = max(len(encode(tokenizer, call.messages, {"date": TODAY}).ids) for call in calls)
+    short = save_tiny_model(tmp_path / "short", context=longest + 15)
+    with pytest.raises(EngineError, match=f"direct: {longest} prompt tokens and 16 new ones exceed the context"):
+        list(estimate.plans(study_of(short, "direct")))
+    (plan,) = estimate.plans(study_of(save_tiny_model(tmp_path / "enough", context=longest + 16), "direct"))
+    assert plan.total["calls"] == 3
+
+
+def test_a_finished_run_takes_no_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    spec, todo, engine = known()["Qwen3-8B"], jobs(load_cases("samples", 1), "direct"), ScriptedEngine()
+    engine.identity = spec.identity()
+    run(todo, engine, Store(tmp_path))
+    plan = estimate.Planner(Store(tmp_path)).plan(spec, todo, spec.identity(), VALUES)
+    assert (plan.total["calls"], plan.total["found"], plan.total["seconds"]) == (0, 3, 0.0)
+
+
+def test_a_gpu_s_time_in_float32_is_known_from_its_runs_alone(tmp_path, monkeypatch):
+    """Its sheet gives the peak in 16 bits only."""
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    spec, todo = known()["Qwen3-8B"], jobs(load_cases("samples", 1), "direct")
+    half, whole = (
+        estimate.Planner(Store(tmp_path), "H100").plan(spec, todo, spec.identity(dtype), VALUES)
+        for dtype in ("bfloat16", "float32")
+    )
+    assert half.total["seconds"] > 0 and half.time_from and half.gpus == whole.gpus == 1
+    assert whole.total["seconds"] != whole.total["seconds"] and not whole.time_from
+    ran = {"machine": "x", "engine": "transformers", "model": spec.identity()["model"], "dtype": "float32", "byte": 4}
+    ran |= {"parameters": 8.2, "seconds": 9.0, "prompt_tokens": 1000, "steps": 10, "new_tokens": 100, "stages": {}}
+    for gpu in ("NVIDIA H100 80GB HBM3", "Unheard Of"):
+        monkeypatch.setattr(rates, "machine", lambda gpu=gpu: ("x", gpu))
+        planner = estimate.Planner(Store(tmp_path))
+        assert not planner.plan(spec, todo, spec.identity("float32"), VALUES).time_from
+        planner.runs = [ran]
+        told = planner.plan(spec, todo, spec.identity("float32"), VALUES).time_from
+        assert told == "1 run of this model on this machine"
+
+
+def test_a_model_that_is_shared_by_too_few_gpus_is_refused(tmp_path, monkeypatch):
+    """14 billion parameters of 2 bytes, with room 31.3 GiB, take two L4."""
+    monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
+    spec, todo = known()["Qwen2.5-14B-Instruct"], jobs(load_cases("samples", 1), "direct")
+    planner, way = estimate.Planner(Store(tmp_path), "L4"), VALUES | {"engine": "vllm"}
+    with pytest.raises(ParameterError, match=r"tensor_parallel = 1: .* takes 2 such GPUs"):
+        planner.plan(spec, todo, spec.identity(), way | {"tensor_parallel": 1})
+    assert planner.plan(spec, todo, spec.identity(), way | {"tensor_parallel": 4}).gpus == 4
+
+
 def test_json_holds_what_the_text_says(tmp_path, monkeypatch):
     monkeypatch.setenv("NSH_STORE", str(tmp_path))
     asked = ["plan", "-f", str(ROOT / "params/workshop.yaml"), "--model", "scripted", "--json"]
@@ -305,7 +359,7 @@ def test_steps_are_those_of_each_batchs_longest_reply():
     lengths.found["b"] = {"calls": 10, "new_tokens": 80, "budget": 0, "cut": 0}
     rows = [(1, "a", 20, 100), (1, "a", 20, 100), (1, "b", 20, 60), (1, "b", 20, 60), (2, "b", 20, 10)]
     calls = pd.DataFrame(rows, columns=["round", "stage", "most_tokens", "prompt_tokens"])
-    assert estimate.steps(calls, lengths, 200) == pytest.approx(0.25 * 5 + 0.75 * 20 + 8 + 8)
+    assert steps(calls, lengths, 200) == pytest.approx(0.25 * 5 + 0.75 * 20 + 8 + 8)
 
 
 def test_a_page_s_own_parameters_are_enough_for_a_plan(tmp_path):

@@ -12,6 +12,7 @@ from tiny_model import save_tiny_model
 from nsh import weights
 from nsh.errors import EngineError
 from nsh.models import resolve
+from nsh.progress import no_bars
 from nsh.weights import load, packaged_file, weights_folder
 
 needs_bitsandbytes = pytest.mark.skipif(
@@ -95,7 +96,7 @@ def test_what_is_no_gguf_file_is_refused_clearly(tmp_path):
 def test_progress_bars_come_back_after_an_error():
     logging = pytest.importorskip("transformers").utils.logging
     shown = logging.is_progress_bar_enabled()
-    with pytest.raises(OSError), weights.no_bars():
+    with pytest.raises(OSError), no_bars():
         assert not logging.is_progress_bar_enabled()
         raise OSError
     assert logging.is_progress_bar_enabled() is shown

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -48,6 +49,16 @@ def test_pages_with_cases_or_ways_of_their_own_are_left_out():
         "book/workshop/mitigation.py:my_mitigation",
         "book/workshop/solutions/mitigation.py:plain_retelling",
     ]
+
+
+def test_pages_that_do_not_take_what_makes_other_calls_are_left_out():
+    """They run without it, so that what a job made with it would be of no use to them. Pages that compare conditions
+    take none of the three, and those that take the last two have cases of their own."""
+    file = load_file(ROOT / "params" / "workshop.yaml")
+    assert needed(file | {"answer_only": True})[1] == ["direct"]
+    assert needed(file | {"quantization": "4bit"}) == needed(file | {"structured": True}) == ([], [])
+    left_out = {*needed(file)[1]} - {*needed(file | {"two_shot": True, "caps": "released"})[1]}
+    assert left_out == {"facts_cot", "extract_tools"}
 
 
 def walk(name: str, reply: str) -> list[str]:
@@ -104,10 +115,18 @@ def test_the_plan_is_json_with_names_for_files(capsys):
     file = str(ROOT / "params" / "workshop.yaml")
     main([file, "--model", "scripted/a", "--condition", "extract", "--condition", "direct"])
     made = json.loads(capsys.readouterr().out)
-    assert made["models"] == {"scripted_a": {"model": "scripted/a", "mem_mb": 4096, "gpu": 0}}
+    assert made["models"] == {"scripted%2Fa": {"model": "scripted/a", "mem_mb": 4096, "gpu": 0}}
     assert made["conditions"]["direct"] == {"condition": "direct", "after": None}
     with pytest.raises(ParameterError, match="did you mean 'direct'"):
         plan({}, ["scripted"], ["dircet"])
+
+
+def test_two_models_whose_names_make_one_name_for_a_file_are_two_jobs():
+    both = plan({}, ["scripted/a", "scripted_a"], ["direct"])["models"]
+    assert {file: job["model"] for file, job in both.items()} == {
+        "scripted%2Fa": "scripted/a",
+        "scripted_a": "scripted_a",
+    }
 
 
 def test_a_bad_file_ends_with_the_exit_code_of_a_bad_parameter(capsys):
@@ -153,19 +172,48 @@ def test_both_profiles_let_other_shards_go_on_and_try_again():
     for path in PROFILES.values():
         profile = yaml.safe_load(path.read_text(encoding="utf-8"))
         assert profile["keep-going"] is True and profile["retries"] >= 1 and profile["rerun-incomplete"] is True
+        assert profile["rerun-triggers"] == ["mtime", "params"]  # the hash of what a job is made from is a param
         assert profile["snakefile"] == "workflow/Snakefile"
     assert yaml.safe_load(PROFILES["slurm"].read_text(encoding="utf-8"))["executor"] == "slurm"
 
 
-def test_snakemake_plans_every_job(tmp_path):
-    """A dry run: 4 shards of the two conditions, then pages, then book."""
+def test_what_a_job_is_made_from(tmp_path):
+    """Its hash is another where parameters, cases or a condition of one's own with its prompt are."""
+    source = tmp_path / "cases.jsonl"
+    shutil.copy(ROOT / "nsh" / "data" / "samples.jsonl", source)
+    for name in ("mitigation.py", "plain_retelling.yaml"):
+        shutil.copy(ROOT / "book" / "workshop" / "solutions" / name, tmp_path)
+    values, conditions = {"source": str(source), "n_cases": 3}, [f"{tmp_path / 'mitigation.py'}:plain_retelling"]
+
+    def made(**others) -> str:
+        return plan(values | others, ["scripted"], conditions)["made_from"]
+
+    found = [made(), made(n_cases=2)]
+    for file in (source, tmp_path / "mitigation.py", tmp_path / "plain_retelling.yaml"):
+        file.write_text(file.read_text(encoding="utf-8").replace("headache", "head pain") + "\n", encoding="utf-8")
+        found.append(made())
+    assert made() == found[-1] and len(set(found)) == len(found)
+
+
+def test_vllm_s_gpus_are_those_that_the_run_names():
+    values = {"engine": "vllm", "tensor_parallel": 2, "dtype": "bfloat16"}
+    assert plan(values, ["Qwen2.5-7B-Instruct"], ["direct"])["models"]["Qwen2.5-7B-Instruct"]["gpu"] == 2
+    assert plan(values, ["scripted"], ["direct"])["models"]["scripted"]["gpu"] == 0
+    assert plan({"engine": "vllm"}, ["Qwen2.5-7B-Instruct"], ["direct"])["models"]["Qwen2.5-7B-Instruct"]["gpu"] == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "generate", "others"), [(["conditions=[extract, story_schema]"], 8, None), ([], 4 * len(CONDITIONS), "1")]
+)
+def test_snakemake_plans_every_job(tmp_path, asked, generate, others):
+    """A dry run: 4 shards of the conditions, then pages, then book; of some conditions only the shards."""
     if not find_spec("snakemake"):
         pytest.skip("snakemake is not installed: pip install -c constraints.txt -e '.[cluster]'")
     command = [sys.executable, "-m", "snakemake", "--profile", str(PROFILES["local"].parent), "--dry-run"]
     program = Path(sys.executable).with_name("nsh")
-    config = ["shards=4", "conditions=[extract, story_schema]", f"markers={tmp_path}", f"nsh={program}"]
+    config = ["shards=4", *asked, f"markers={tmp_path}", f"nsh={program}"]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
     result = subprocess.run([*command, "--config", *config], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     counts = dict(re.findall(r"^(\w+) +(\d+)$", result.stdout + result.stderr, re.MULTILINE))
-    assert (counts["generate"], counts["pages"], counts["book"]) == ("8", "1", "1")
+    assert (counts["generate"], counts.get("pages"), counts.get("book")) == (f"{generate}", others, others)

@@ -9,15 +9,17 @@ import json
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from hashlib import sha256
 from math import ceil
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from nsh.cases import load_cases
+from nsh.cases import case_hash, load_cases
 from nsh.declared import pages, parameters
 from nsh.errors import NshError
-from nsh.jobs import Settings, find_condition
-from nsh.model_list import ROOM, weights_gib
+from nsh.jobs import Settings, changes_calls, find_condition, own_files
+from nsh.model_list import BYTES, ROOM, weights_gib
 from nsh.models import ModelSpec, resolve
 from nsh.params import check, for_page, load_file
 
@@ -32,7 +34,7 @@ def needed(values: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """The models and the conditions that pages run over the cases of a parameter file, each once.
 
     A page that is given other cases than the file's, or makes its calls in another way, makes its few calls itself,
-    when it runs; so do the pages that have cases retold or judged.
+    when it runs; so do the pages that have cases retold or judged, and those that do not take what the file changes.
 
     Parameters
     ----------
@@ -45,12 +47,15 @@ def needed(values: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     >>> models, conditions[:3]
     (['scripted'], ['direct', 'rewrite', 'cot'])
     """
-    run = {name: parameter.default for name, parameter in parameters().items()} | values
+    usual = {name: parameter.default for name, parameter in parameters().items()}
+    run = usual | values
     models: dict[str, None] = {}
     conditions: dict[str, None] = {}
     for page in pages().values():
         own = for_page(page, values)
         asked = own.get("conditions", [own["condition"]] if "condition" in own else [])
+        lacking = [name for name in CALLS if name not in own and run[name] != usual[name]]
+        asked = [condition for condition in asked if not any(changes_calls(name, condition) for name in lacking)]
         if asked and all(own[name] == run[name] for name in CALLS if name in own):
             models |= dict.fromkeys(own["models"])
             conditions |= dict.fromkeys(asked)
@@ -78,7 +83,7 @@ def waits_for(conditions: Iterable[str]) -> dict[str, str | None]:
     return before
 
 
-def resources(spec: ModelSpec, dtype: str, gpu_gib: float = 80.0) -> dict[str, int]:
+def resources(spec: ModelSpec, dtype: str, gpu_gib: float = 80.0, gpus: int | None = None) -> dict[str, int]:
     """What one job of a model asks for, by the names that Snakemake has for it.
 
     Parameters
@@ -88,32 +93,40 @@ def resources(spec: ModelSpec, dtype: str, gpu_gib: float = 80.0) -> dict[str, i
         Number format of the run. A quantized model is given the same room: its weights are loaded before they shrink.
     gpu_gib : float
         Memory of one GPU, in GiB.
+    gpus : int, optional
+        How many GPUs share the weights, where the run says so.
 
     Returns
     -------
     dict
-        `mem_mb`: memory of the machine in MiB, `ROOM` times the weights and `PROCESS_GIB`. `gpu`: how many GPUs hold
-        `ROOM` times the weights; 0 where the weights take `SMALL_GIB` or less. Unknown weights count as `UNKNOWN_GIB`.
+        `mem_mb`: memory of the machine in MiB, `ROOM` times the weights and `PROCESS_GIB`. `gpu`: `gpus` where given,
+        else how many hold `ROOM` times the weights, and 0 where these take `SMALL_GIB` or less. Unknown weights count
+        as `UNKNOWN_GIB`.
 
     Examples
     --------
     >>> resources(resolve("Qwen2.5-14B-Instruct"), "bfloat16", gpu_gib=24)
     {'mem_mb': 36140, 'gpu': 2}
     """
-    weights = UNKNOWN_GIB if (known := weights_gib(replace(spec, dtype=dtype))) is None else known
-    weights = 0.0 if spec.id.startswith("scripted") else weights
-    gpus = 0 if weights <= SMALL_GIB else ceil(weights * ROOM / gpu_gib)
+    weights = UNKNOWN_GIB if (known := weights_gib(spec, BYTES[dtype])) is None else known
+    if spec.id.startswith("scripted"):
+        weights, gpus = 0.0, 0
+    elif gpus is None:
+        gpus = 0 if weights <= SMALL_GIB else ceil(weights * ROOM / gpu_gib)
     return {"mem_mb": ceil((weights * ROOM + PROCESS_GIB) * 1024), "gpu": gpus}
 
 
 def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gpu_gib: float = 80.0) -> dict[str, Any]:
     """Models, each with what it needs, and conditions, each with the one it waits for; those of the pages where none
-    are given. `file` is a name that a file may have.
+    are given, under names that files may have; and a hash of what the generations are made from, by which the workflow
+    knows that a finished job is to be run again.
 
     Raises
     ------
     ParameterError
         If a model or a condition is unknown.
+    DataError
+        If the cases cannot be read.
 
     Examples
     --------
@@ -125,20 +138,33 @@ def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gp
     conditions = check("conditions", conditions, "conditions") if conditions else by_page[1]
     dtype = values.get("dtype", parameters()["dtype"].default)
     specs = {model: resolve(model) for model in models}
+    sharing = values.get("tensor_parallel", 1) if values.get("engine") == "vllm" else None
     before = waits_for(conditions)
     return {
         "models": {
-            _file(spec.name): {"model": model, **resources(spec, dtype, gpu_gib)} for model, spec in specs.items()
+            _file(spec.name): {"model": model, **resources(spec, dtype, gpu_gib, sharing)}
+            for model, spec in specs.items()
         },
         "conditions": {
             _file(name): {"condition": name, "after": before[name] and _file(before[name])} for name in conditions
         },
+        "made_from": _made_from(values, conditions),
     }
 
 
+def _made_from(values: Mapping[str, Any], conditions: Iterable[str]) -> str:
+    """A hash of parameters, cases, conditions of one's own with the prompts beside them, and this package."""
+    source, n = (values.get(name, parameters()[name].default) for name in ("source", "n_cases"))
+    digest = sha256(json.dumps([dict(values), case_hash(load_cases(source, n))], sort_keys=True).encode())
+    files = [path for kind in ("*.py", "*.yaml") for path in Path(__file__).parents[1].rglob(kind)]
+    for path in [*sorted(files), *(path for name in conditions for path in own_files(name))]:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def _file(name: str) -> str:
-    """A model's or condition's name as that of a file."""
-    return name.rpartition(":")[2].replace("/", "_")
+    """A model's or condition's name as that of a file, as no other one has it."""
+    return quote(name.rpartition(":")[2], safe="")
 
 
 def main(arguments: list[str]) -> None:

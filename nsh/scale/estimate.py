@@ -1,6 +1,5 @@
 """The plan of a model's run: what is counted, with memory and time, each exact or estimated and from what."""
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -8,12 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from nsh.errors import EngineError
+from nsh.batching import check_length
+from nsh.errors import EngineError, ParameterError
 from nsh.jobs import Job
-from nsh.model_list import BYTES, ROOM
+from nsh.model_list import BYTES, ROOM, weights_gib
 from nsh.models import ModelSpec
 from nsh.place import packaged_generations, store_folder
-from nsh.scale.lengths import Lengths
+from nsh.scale.lengths import Lengths, steps
 from nsh.scale.memory import CPU_TOKENS, bytes_per_token, machine_bytes, together_within, tokens_within
 from nsh.scale.plan import count_calls
 from nsh.scale.rates import Rates, bytes_of, corrected, gpu_rates, rates_here
@@ -37,7 +37,7 @@ class ModelPlan:
     weights, cache : float, optional
         GiB of the weights, and of the keys and values of a full batch, where known.
     gpus : int
-        GPUs that hold the weights; 0 where no GPU is planned with.
+        GPUs that share the weights; 0 where no GPU is planned with.
     lengths_from : mapping
         From where the lengths of replies are known, and the stages of which they are.
     time_from : str
@@ -74,7 +74,9 @@ class Planner:
     """
 
     def __init__(self, store: Store, gpu: str | None = None):
-        self.store, self.gpu, self.runs = store, gpu_rates(gpu) if gpu else None, runs(store.folder)
+        if gpu:
+            gpu_rates(gpu)  # refused where it is not listed
+        self.store, self.gpu, self.runs = store, gpu, runs(store.folder)
         self._counts: dict[str, Tokens] = {}
 
     def _count(self, spec: ModelSpec) -> tuple[Tokens, str]:
@@ -98,22 +100,28 @@ class Planner:
         Raises
         ------
         EngineError
-            If a prompt is one that the engine would refuse.
+            If a prompt is too long with its budget, or one that `nsh.chat.encode` refuses.
+        ParameterError
+            If fewer GPUs are to share the weights (`tensor_parallel`) than hold them.
         """
         count, foreign = self._count(spec)
         lengths = Lengths(self.runs, identity["model"], spec is PACKAGED)
         lines, calls = count_calls(jobs, identity, self.store, count, lengths)
         size = None if spec.effective else spec.parameters
         byte = bytes_of(identity["dtype"], values.get("quantization"))
-        weights = size and size * 1e9 * byte / 2**30
+        weights = weights_gib(spec, byte)
         config = config_of(spec)
+        if not foreign:
+            context = spec.context or getattr(config, "max_position_embeddings", None)
+            for row in calls.itertuples():
+                check_length(row.condition, row.tokens, row.most_tokens, context, spec.name)
         rates = self._rates(spec, identity, values)
-        gpus = ceil(weights * ROOM / rates.memory) if weights and rates and rates.memory else 0
+        gpus = _gpus(spec.name, weights, rates.memory, values) if weights and rates and rates.memory else 0
         free = gpus * rates.memory - weights if gpus else None
         width = int(BYTES.get(identity["dtype"], 4))
         room = max(values["batch_tokens"] or 0, _together(config, width, free))
-        lines["seconds"] = float("nan")
-        if rates and len(calls):
+        lines["seconds"] = float("nan") if len(calls) else 0.0
+        if rates and rates.source and len(calls):
             work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
             read, write = rates.seconds(work, size or 1, byte)
             shares = lines[["prompt_tokens", "new_tokens"]] / [work["prompt_tokens"], work["new_tokens"]]
@@ -128,13 +136,26 @@ class Planner:
         return ModelPlan(spec.name, identity["dtype"], lines, foreign, weights, cache or None, gpus, *told)
 
     def _rates(self, spec: ModelSpec, identity: Mapping[str, Any], values: Mapping[str, Any]) -> Rates | None:
-        """Rates for a model, as far as something is known of the machine, and of the model's size or its speed."""
+        """Rates for a model, as far as something is known of the model's size or its speed."""
         known_size = spec.parameters and not spec.effective
-        rates = self.gpu or (rates_here(identity["dtype"]) if identity["dtype"] else None)
-        if rates and not self.gpu:
+        if not identity["dtype"]:
+            return None
+        if self.gpu:
+            rates = gpu_rates(self.gpu, identity["dtype"])
+        else:
             own = {"engine": values.get("engine", "transformers")} | {n: identity[n] for n in ("model", "dtype")}
-            rates = corrected(rates, self.runs, own)
-        return rates if rates and (known_size or "this model" in rates.source) else None
+            rates = corrected(rates_here(identity["dtype"]), self.runs, own)
+        return rates if known_size or "this model" in rates.source else None
+
+
+def _gpus(model: str, weights: float, memory: float, values: Mapping[str, Any]) -> int:
+    """How many GPUs of so many GiB share the weights: as many as hold them, or with vLLM as many as the run names."""
+    gpus = ceil(weights * ROOM / memory)
+    if values.get("engine") != "vllm":
+        return gpus
+    if (sharing := values["tensor_parallel"]) < gpus:
+        raise ParameterError(f"tensor_parallel = {sharing}: {model} takes {gpus} such GPUs")
+    return sharing
 
 
 def _together(config: Any, width: int, free: float | None) -> int:
@@ -147,50 +168,20 @@ def _together(config: Any, width: int, free: float | None) -> int:
     return max(CPU_TOKENS, together_within(machine_bytes(), config, width))
 
 
-def steps(calls: pd.DataFrame, lengths: Lengths, room: int) -> float:
-    """Expected steps of the batches that the engine would form of the calls, round by round.
-
-    A batch takes as many as its longest reply has tokens: a whole budget where one of its replies is cut off.
-
-    Parameters
-    ----------
-    calls : pandas.DataFrame
-        As `nsh.scale.plan.count_calls` gives it.
-    lengths : Lengths
-    room : int
-        Most prompt tokens whose rows are continued together, padding included.
-    """
-    total = 0.0
-    for _, alike in calls.groupby("round"):
-        alike = alike.sort_values("prompt_tokens", ascending=False, kind="stable")
-        sizes = alike["prompt_tokens"].clip(lower=1).astype(int).tolist()
-        kinds = list(zip(alike["stage"], alike["most_tokens"], strict=True))
-        start = 0
-        while start < len(sizes):
-            size = max(1, room // sizes[start])
-            total += max(_longest(lengths, *kind, n) for kind, n in Counter(kinds[start : start + size]).items())
-            start += size
-    return total
-
-
-def _longest(lengths: Lengths, stage: str, budget: int, rows: int) -> float:
-    """Expected tokens of the longest of some replies of a stage: the mean where none of them is cut off."""
-    none_cut = (1 - lengths.cut(stage)) ** rows
-    return none_cut * lengths.expected(stage, budget) + (1 - none_cut) * budget
-
-
 def plans(study: Study, gpu: str | None = None) -> Iterator[ModelPlan]:
     """Plan the run of each model of a study; nothing is generated, no model loaded and nothing written.
 
     Raises
     ------
     ParameterError
-        If the GPU is not listed, or as the study's cases do.
+        If the GPU is not listed, or as the study's cases and `Planner.plan` do.
+    EngineError
+        As `Planner.plan` does.
 
     Examples
     --------
     >>> from nsh.asked import asked_study
-    >>> next(plans(asked_study(None, ["n_cases=2"], ["scripted"], ["direct"]))).total["calls"]
+    >>> next(plans(asked_study(None, ["n_cases=2"], ["scripted"], ["direct"]))).total["answers"]
     6.0
     """
     planner, jobs = Planner(Store(store_folder(), packaged_generations()), gpu), study.jobs

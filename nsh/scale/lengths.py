@@ -1,14 +1,18 @@
-"""How long replies are, stage by stage: what the store, earlier runs and the packaged generations tell of it."""
+"""How long replies are, stage by stage: what the store, earlier runs and the packaged generations tell of it; and how
+many steps of batches that makes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+import pandas as pd
 
 from nsh.declared import read_data
 from nsh.engines import Call, Completion
 
 LEAST = 8  # fewer replies than this tell less of a model than its other sources do, but more than another model
 ASSUMED = "assumed: as long as the packaged model's"
+FULL = "not known: as long as the packaged model's in the papers' way"
 UNKNOWN = "not known: the whole budget"
 
 
@@ -71,11 +75,11 @@ class Lengths:
     def _best(self, label: str) -> tuple[Mapping[str, int], str]:
         """Replies of a stage, and where they are known from."""
         stage = label.partition(" (")[0]
-        packaged = self.packaged.get(label, self.packaged.get(stage))
         told = [(self.found.get(stage), "the store"), (self.logged.get(label), "earlier runs")]
-        told.append((packaged, "the packaged generations" if self.own else ASSUMED))
+        told.append((self.packaged.get(label), "the packaged generations" if self.own else ASSUMED))
+        told.append((self.packaged.get(stage) if stage != label else None, FULL))
         known = [(row, source) for row, source in told if row]
-        enough = [(row, source) for row, source in known if row["calls"] >= LEAST and source != ASSUMED]
+        enough = [(row, source) for row, source in known if row["calls"] >= LEAST and source not in (ASSUMED, FULL)]
         return next(iter(enough or known), ({"calls": 1, "new_tokens": 1, "budget": 1, "cut": 1}, UNKNOWN))
 
     def expected(self, label: str, budget: int) -> float:
@@ -93,3 +97,35 @@ class Lengths:
     def source(self, label: str) -> str:
         """Where the length of a stage's replies is known from."""
         return self._best(label)[1]
+
+
+def steps(calls: pd.DataFrame, lengths: Lengths, room: int) -> float:
+    """Expected steps of the batches that the engine would form of the calls, round by round.
+
+    A batch takes as many as its longest reply has tokens: a whole budget where one of its replies is cut off.
+
+    Parameters
+    ----------
+    calls : pandas.DataFrame
+        As `nsh.scale.plan.count_calls` gives it.
+    lengths : Lengths
+    room : int
+        Most prompt tokens whose rows are continued together, padding included.
+    """
+    total = 0.0
+    for _, alike in calls.groupby("round"):
+        alike = alike.sort_values("prompt_tokens", ascending=False, kind="stable")
+        sizes = alike["prompt_tokens"].clip(lower=1).astype(int).tolist()
+        kinds = list(zip(alike["stage"], alike["most_tokens"], strict=True))
+        start = 0
+        while start < len(sizes):
+            size = max(1, room // sizes[start])
+            total += max(_longest(lengths, *kind, n) for kind, n in Counter(kinds[start : start + size]).items())
+            start += size
+    return total
+
+
+def _longest(lengths: Lengths, stage: str, budget: int, rows: int) -> float:
+    """Expected tokens of the longest of some replies of a stage: the mean where none of them is cut off."""
+    none_cut = (1 - lengths.cut(stage)) ** rows
+    return none_cut * lengths.expected(stage, budget) + (1 - none_cut) * budget

@@ -1,5 +1,6 @@
 """How many prompt tokens to read at once, 2,048 on a CPU, and to continue together; on a GPU what its memory takes."""
 
+import gc
 import os
 from typing import Any
 
@@ -129,6 +130,9 @@ def _on_gpus(model: Any) -> int:
     import torch
 
     gpus = {parameter.device for parameter in model.parameters() if parameter.device.type == "cuda"}
+    if gpus:  # what PyTorch kept of an earlier model is free
+        gc.collect()
+        torch.cuda.empty_cache()
     free = [torch.cuda.mem_get_info(gpu)[0] for gpu in gpus]
     return tokens_within(min(free), model.config.get_text_config(), model.dtype.itemsize) if gpus else 0
 

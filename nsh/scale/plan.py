@@ -131,7 +131,8 @@ def count_calls(
         `exact_tokens` are of prompts known whole; `new_tokens` expected and `most_tokens`. A call that conditions share
         counts for the first. Exact but for calls `awaiting`: of these, two with replies that are alike become one.
     calls : pandas.DataFrame
-        A row per call to be made: `round` of the run, `stage`, `condition`, `prompt_tokens`, `new_tokens`.
+        A row per call to be made: `round` of the run, `stage`, `condition`, `tokens` of its prompt that are known,
+        `prompt_tokens`, `new_tokens`, and `most_tokens`, its budget.
 
     Raises
     ------

@@ -90,7 +90,10 @@ def _told(plan: "ModelPlan") -> Iterator[str]:
             "an unknown number of calls (a condition of one's own)" if more != more else f"at most {more:,.0f} calls"
         )
         yield f"  besides, {calls}: where a reply has no letter, a rewrite is to be corrected or a tool is called"
-    yield f"  time: {plan.time_from or 'not known, as the size of the model or the speed of the machine is not'}"
+    if not plan.total["calls"]:
+        return
+    unknown = "not known, as the size of the model or the speed of the machine in this format is not"
+    yield f"  time: {plan.time_from or unknown}"
 
 
 def _cells(line: dict[str, float], foreign: str) -> dict[str, str]:

@@ -25,7 +25,7 @@ RUNS = 20  # so many of the newest runs tell how fast this machine is
 @dataclass(frozen=True, slots=True)
 class Rates:
     """How fast a machine reads (10^9 operations a second), passes over weights (GB/s) and works on new tokens (10^9
-    operations a second); from where that is known; for a GPU, its memory in GiB."""
+    operations a second); from where that is known, "" where it is not; for a GPU, its memory in GiB."""
 
     read: float
     bandwidth: float
@@ -57,8 +57,9 @@ def bytes_of(dtype: str | None, quantization: str | None) -> float:
     return 0.5 if quantization == "4bit" else BYTES.get(dtype, 0)
 
 
-def gpu_rates(name: str) -> Rates:
-    """Rates of a GPU from its data sheet, at an assumed efficiency (`data/scale/gpus.yaml`).
+def gpu_rates(name: str, dtype: str = "bfloat16") -> Rates:
+    """Rates of a GPU from its data sheet, at an assumed efficiency (`data/scale/gpus.yaml`), for a number format; their
+    `source` is "" in float32, since the list has no such peak.
 
     Raises
     ------
@@ -67,8 +68,8 @@ def gpu_rates(name: str) -> Rates:
 
     Examples
     --------
-    >>> gpu_rates("A100 80GB").bandwidth
-    1019.5
+    >>> gpu_rates("A100 80GB").bandwidth, gpu_rates("A100 80GB", "float32").source
+    (1019.5, '')
     """
     sheet = read_data("scale/gpus.yaml")
     if name not in sheet["gpus"]:
@@ -77,7 +78,8 @@ def gpu_rates(name: str) -> Rates:
     gpu, share = sheet["gpus"][name], sheet["assumed"]
     read = gpu["tflops"] * 1000 * share["read"]
     said = f"assumed for {name}: {share['read']:.0%} of its peak in reading, {share['write']:.0%} of its bandwidth in"
-    return Rates(read, gpu["bandwidth"] * share["write"], read, f"{said} writing", gpu["memory"])
+    source = f"{said} writing" if BYTES[dtype] == BYTES["bfloat16"] else ""
+    return Rates(read, gpu["bandwidth"] * share["write"], read, source, gpu["memory"])
 
 
 def listed_gpu(device: str) -> str | None:
@@ -94,7 +96,8 @@ def listed_gpu(device: str) -> str | None:
 
 @cache
 def machine() -> tuple[str, str]:
-    """This machine in words, the same on another of its kind, and the name of its GPUs, "" without any.
+    """This machine in words, with the processors that a run uses, the same on another of its kind; and the name of its
+    GPUs, "" without any.
 
     Examples
     --------
@@ -106,20 +109,25 @@ def machine() -> tuple[str, str]:
     if find_spec("torch"):
         import torch
 
+        processors = torch.get_num_threads()  # a job of a cluster may have fewer
         gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else ""
     return ", ".join(filter(None, (platform.machine(), f"{processors} processors", gpu))), gpu
 
 
-def rates_here(dtype: str) -> Rates | None:
-    """What is known of this machine before anything ran on it: the rates of another CPU, or of its GPU's data sheet;
-    None where that is not listed.
+def rates_here(dtype: str) -> Rates:
+    """What is known of this machine before anything ran on it: the rates of another CPU, or of its GPU's data sheet.
+
+    Where its GPU is not listed they are those of the first that is, without a source and a memory: they only give
+    earlier runs something to correct.
 
     Examples
     --------
     >>> rates_here("float32").memory  # doctest: +SKIP
     """
     if gpu := machine()[1]:
-        return gpu_rates(name) if (name := listed_gpu(gpu)) else None
+        if name := listed_gpu(gpu):
+            return gpu_rates(name, dtype)
+        return replace(gpu_rates(next(iter(read_data("scale/gpus.yaml")["gpus"]))), source="", memory=None)
     packaged = read_data("scale/rates.yaml")
     row = packaged["rates"].get(dtype, packaged["rates"]["bfloat16"])
     return Rates(**row, source=f"measured in part, in part assumed, of another machine ({packaged['machine']})")

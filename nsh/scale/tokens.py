@@ -7,7 +7,8 @@ from typing import Any
 from nsh.chat import encode
 from nsh.errors import EngineError
 from nsh.models import ModelSpec, known
-from nsh.weights import explained, no_bars, weights_folder
+from nsh.progress import no_bars
+from nsh.weights import explained, pinned_source
 
 PACKAGED = next(spec for spec in known().values() if spec.package)
 
@@ -50,15 +51,18 @@ def fetched(kind: str, spec: ModelSpec) -> Any:
     >>> fetched("AutoConfig", PACKAGED).num_hidden_layers  # doctest: +SKIP
     30
     """
-    source = spec.path or weights_folder(spec)
-    held = {"revision": spec.revision, "local_files_only": not _hub_answers()} if source == spec.id else {}
     if spec.path and spec.path.is_file():
-        beside = kind == "AutoTokenizer" and (spec.path.parent / "tokenizer.json").is_file()
-        source, held = spec.path.parent, {} if beside else {"gguf_file": spec.path.name}
+        source, held = spec.path.parent, {"trust_remote_code": False}
+        if kind != "AutoTokenizer" or not (source / "tokenizer.json").is_file():
+            held["gguf_file"] = spec.path.name
+    else:
+        source, held = pinned_source(spec)
     with explained(spec), no_bars():
         import transformers
 
-        return getattr(transformers, kind).from_pretrained(source, trust_remote_code=False, **held)
+        if source == spec.id:
+            held["local_files_only"] = not _hub_answers()
+        return getattr(transformers, kind).from_pretrained(source, **held)
 
 
 @cache

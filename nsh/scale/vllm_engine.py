@@ -17,7 +17,7 @@ from nsh.engines import Call, Completion
 from nsh.errors import EngineError
 from nsh.models import ModelSpec
 from nsh.transformers_engine import TransformersEngine
-from nsh.weights import INSTALL, explained, weights_folder
+from nsh.weights import INSTALL, explained, pinned_source
 
 ELSEWHERE = "run it with engine=transformers"
 
@@ -80,8 +80,7 @@ class VllmEngine(TransformersEngine):
     @cached_property
     def source(self) -> tuple[str, dict[str, Any]]:
         """Folder or hub id of the weights, and what every loader of it is told."""
-        source = weights_folder(self.spec)
-        return source, {"revision": self.spec.revision if source == self.spec.id else None, "trust_remote_code": False}
+        return pinned_source(self.spec)
 
     @cached_property
     def library(self) -> Any:

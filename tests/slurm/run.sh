@@ -86,7 +86,8 @@ wait $snakemake || { tail -50 "$work/snakemake.log"; exit 1; }
 jobs=$(grep -c "has been submitted with SLURM jobid" "$work/snakemake.log")
 markers=$(find "$work/markers" -type f | wc -l)
 say "done on Slurm: $jobs submissions for $markers shards"
-[ "$markers" = $((4 * ${#CONDITIONS[@]})) ] && [ "$jobs" = $((markers + 1)) ]
+[ "$markers" = $((4 * ${#CONDITIONS[@]})) ]
+[ "$jobs" = $((markers + 1)) ]
 
 asked=(-f $PARAMS --with-text)
 for condition in "${CONDITIONS[@]}"; do asked+=(--condition "$condition"); done
