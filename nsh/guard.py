@@ -12,6 +12,7 @@ have the same one there, or none: 40 years are not 40 mg. Units are those of `ns
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from nsh.quantities import BARE_BEFORE, NUMBER, SPOKEN, TERMS, ages, digits, measurements
 
@@ -63,15 +64,23 @@ def strike(narrative: str, rewrite: str) -> str:
 
 def _found(narrative: str, rewrite: str) -> Iterator[slice]:
     """Where the rewrite holds a value that the narrative does not state."""
-    told = list(_values(narrative))
-    measures = frozenset().union(*(value.measures for value in told))
-    counts = {n for words, n in TERMS["implied_counts"].items() if re.search(rf"\b(?:{words})\b", narrative, re.I)}
-    counts |= {f"{age.low // 10:.0f}0s" for age in ages(narrative) if age.low // 10 == age.high // 10}
-    numbers = counts.union(*(value.numbers for value in told))
-    free = counts.union(*(value.numbers for value in told if not value.measures or len(value.numbers) > 1))
+    measures, numbers, free = _told(narrative)
     for value in _values(rewrite):
         if value.measures.isdisjoint(measures) and not value.numbers <= (free if value.measures else numbers):
             yield value.place
+
+
+@lru_cache(maxsize=4096)  # a narrative is held beside the rewrites of every model
+def _told(narrative: str) -> tuple[frozenset[tuple[str, str]], frozenset[float | str], frozenset[float | str]]:
+    """What a narrative states: what is measured, all numbers, and those that any unit may follow."""
+    told = list(_values(narrative))
+    measures = frozenset().union(*(value.measures for value in told))
+    implied = TERMS["implied_counts"].items()
+    counts = frozenset(n for words, n in implied if re.search(rf"\b(?:{words})\b", narrative, re.I))
+    counts |= {f"{age.low // 10:.0f}0s" for age in ages(narrative) if age.low // 10 == age.high // 10}
+    numbers = counts.union(*(value.numbers for value in told))
+    free = counts.union(*(value.numbers for value in told if not value.measures or len(value.numbers) > 1))
+    return measures, numbers, free
 
 
 def _values(text: str) -> Iterator[Value]:
