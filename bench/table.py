@@ -14,6 +14,7 @@ import platform
 import sys
 import time
 import traceback
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +32,7 @@ OUT = Path("_build") / "bench.json"
 def main() -> None:
     """Run the named benchmarks, or all; print the table; keep it."""
     options = read_options()
-    kept = json.loads(options.out.read_text(encoding="utf-8")) if options.out.is_file() else {}
+    kept = read_kept(options.out)
     found = {name: part for name in NAMES if (part := [r for r in kept.get("rows", ()) if r["bench"] == name])}
     failed = []
     for name in options.names or NAMES:
@@ -42,6 +43,7 @@ def main() -> None:
             failed.append(name)
             say(f"{name} failed:\n{traceback.format_exc()}")
             continue
+        rows = [replace(row, limit=None) for row in rows] if options.quick else rows  # which are those of full sizes
         found[name] = [told(name, row) for row in rows]
         say(f"{name}: {time.perf_counter() - begun:.0f} s\n{table(found[name])}\n")
         keep(options, found)
@@ -49,6 +51,14 @@ def main() -> None:
     say(f"{table(rows)}\n{machine()}\nkept in {options.out}")
     if failed:
         sys.exit(f"failed: {', '.join(failed)}")
+
+
+def read_kept(out: Path) -> dict[str, Any]:
+    """The table that a file holds; an empty one where it holds none."""
+    try:
+        return json.loads(out.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
 
 
 def told(name: str, row: Row) -> dict[str, Any]:
@@ -108,6 +118,8 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--models", type=int, default=1, help="models whose finished runs are resumed from the store")
     parser.add_argument("--out", type=Path, help="where the table is kept")
     options = parser.parse_args()
+    if min(options.runs, options.cases, options.models) < 1:
+        parser.error("--runs, --cases and --models: expected 1 or more")
     options.out = options.out or (OUT.with_stem("bench-quick") if options.quick else OUT)
     return options
 

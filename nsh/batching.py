@@ -54,6 +54,36 @@ def check_length(said: object, tokens: int, budget: int, context: int | None, mo
         )
 
 
+def fits(tokens: float, row: Row) -> bool:
+    """Whether a row and its reply stay within so many tokens.
+
+    Examples
+    --------
+    >>> fits(128, Row(0, Call((), 9), Prompt((1,) * 119, False, True)))
+    True
+    """
+    return len(row) + row.call.max_new_tokens <= tokens
+
+
+def check_window(row: Row, window: float, model: str) -> None:
+    """Refuse a row whose reply may begin before and end after the token from which a model codes all positions in
+    another way: what was read before would have to be read again.
+
+    Raises
+    ------
+    EngineError
+
+    Examples
+    --------
+    >>> check_window(Row(0, Call((), 9), Prompt((1,) * 119, False, True)), 128, "m")
+    """
+    if len(row) <= window and not fits(window, row):
+        raise EngineError(
+            f"{row}: {len(row)} prompt tokens and {row.call.max_new_tokens} new ones may pass token {window}, from "
+            f"which {model} codes positions in another way; give it fewer new tokens (max_new_tokens)"
+        )
+
+
 def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
     """Sizes of the next batches: each is read within `budget`, and all are then continued together within `room`.
 

@@ -7,9 +7,10 @@ that prompts share is read once. A row that is finished leaves, and the last one
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
+from math import inf
 from typing import Any
 
 import torch
@@ -43,6 +44,26 @@ class Read:
 def joinable(model: Any) -> bool:
     """Whether rows may be joined and starts shared: every layer attends to all places, so padding costs no window."""
     return _plain(DynamicCache(config=model.config))
+
+
+def rope_window(model: Any) -> float:
+    """Tokens up to which a model codes positions in one way; beyond them it codes all those of a batch in another,
+    the shorter rows' too. Infinite where there is one way only.
+
+    Examples
+    --------
+    >>> rope_window(model)  # doctest: +SKIP
+    inf
+    """
+    config = model.config.get_text_config()
+    ropes = getattr(config, "rope_parameters", None) or {}
+    changing = [
+        rope
+        for rope in (ropes, *ropes.values())
+        if isinstance(rope, Mapping) and rope.get("rope_type") in ("longrope", "dynamic")
+    ]
+    firsts = (rope.get("original_max_position_embeddings") or config.max_position_embeddings for rope in changing)
+    return min(firsts, default=inf)
 
 
 def _plain(cache: DynamicCache) -> bool:

@@ -100,7 +100,7 @@ def changes_calls(parameter: str, condition: str) -> bool:
     (True, False, True)
     """
     always = ("quantization", "answer_only", "structured")
-    return parameter in always or parameter in _keywords(find_condition(condition))
+    return parameter in always or (condition not in TASKS and parameter in _keywords(find_condition(condition)))
 
 
 def own_files(condition: str) -> list[Path]:

@@ -119,6 +119,9 @@ class Store:
         places = sorted((place, key) for key in keys for place in self._places.get(key, ()))
         found = set()
         for number, alike in groupby(places, lambda place: place[0] >> _BYTES):
+            if not self._files[number].is_file():
+                log.warning("%s was removed; what it held is made again", self._files[number])
+                continue
             with self._files[number].open("rb") as file:
                 for place, key in alike:
                     file.seek(place - (number << _BYTES))
@@ -130,6 +133,11 @@ class Store:
         """Append a completion and hand it to the system at once, so that a killed process loses at most its line.
 
         A hub token is struck out of the stamp.
+
+        Raises
+        ------
+        DataError
+            If the store cannot be written, or its file was removed since.
         """
         row = {"key": key, **{name: getattr(completion, name) for name in _FIELDS[:-1]}}
         stamp = without_tokens(_written(completion.stamp))
@@ -143,6 +151,8 @@ class Store:
             except OSError as error:
                 raise DataError(f"the store {self.folder} cannot be written: {error}") from None
             self._files.append(Path(self._out.name))
+        if os.fstat(self._out.fileno()).st_nlink == 0 and not Path(self._out.name).is_file():
+            raise DataError(f"{self._out.name} was removed while this run wrote it: run again")
         self._places[key] = ((len(self._files) - 1 << _BYTES) + self._out.tell(),)
         self._out.write(line)
         self._out.flush()

@@ -4,12 +4,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from importlib.metadata import version
-from itertools import islice
+from itertools import filterfalse, islice, takewhile
 from typing import Any
 
-from nsh.batching import Row, check_length, plan
+from nsh.batching import Row, check_length, check_window, fits, plan
 from nsh.chat import encode
 from nsh.engines import Call, Completion, finish
 from nsh.errors import EngineError
@@ -97,22 +97,26 @@ class TransformersEngine:
         >>> list(engine.generate([Call((("user", "Which?"),), 16)]))  # doctest: +SKIP
         [(0, Completion(text='A', finish='stop', ...))]
         """
-        from nsh.decoding import joinable, read
+        from nsh.decoding import joinable, read, rope_window
 
         if not calls:
             return
         begun, done = time.perf_counter(), set()
         rows = [self.row(index, call) for index, call in enumerate(calls)]
         model = self.loaded[0]
-        for row, new in continuous.complete(model, rows, self.ends):
+        near = partial(fits, window := rope_window(model))
+        for row in rows:
+            check_window(row, window, self.spec.name)
+        for row, new in continuous.complete(model, list(filter(near, rows)), self.ends):
             done.add(row.index)
             yield row.index, self._completion(row, new, begun, self._stamp() | {"continuous": True})
         joins = joinable(model)  # a window allows no joining and no start
-        waiting = deque(in_order([row for row in rows if row.index not in done], by_stage=joins))
+        waiting = deque(in_order([row for row in rows if near(row) and row.index not in done], by_stage=joins))
+        waiting.extend(filterfalse(near, rows))  # each alone
         room = max(self.batch_tokens, self.together * joins)
         start = lru_cache(maxsize=1)(lambda ids: read(model, [ids]) if ids else None)
         while waiting:
-            sizes = plan(waiting, min(self.batch_tokens, room), room)
+            sizes = plan(takewhile(near, waiting), min(self.batch_tokens, room), room) or [1]
             rows = [waiting.popleft() for _ in range(sum(sizes))]
             left = {row.index: row for row in rows}
             try:

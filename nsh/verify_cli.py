@@ -12,6 +12,8 @@ def verify(
     engine: Annotated[str, typer.Option(help="What makes them, transformers or vllm.")] = "transformers",
 ) -> None:
     """Make a random share of the packaged answers again with an empty store, and say how many agree."""
+    if not share:
+        raise typer.BadParameter("a share of 0 makes no answer", param_hint="--share")
     from nsh.build import checkout
     from nsh.declared import pages
     from nsh.making.study import study_of

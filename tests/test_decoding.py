@@ -76,6 +76,39 @@ def test_only_the_last_position_is_scored(model):
     assert widths == [1, 1]
 
 
+def test_a_model_that_codes_longer_rows_in_another_way_says_the_same_alone_and_beside_one(tmp_path):
+    """Positions up to 128 by short factors, all of a longer batch by long ones (Phi-3's longrope)."""
+    from tiny_model import tiny_tokenizer
+    from transformers import Phi3Config, Phi3ForCausalLM
+
+    from nsh.engines import Call
+    from nsh.errors import EngineError
+    from nsh.models import resolve
+    from nsh.transformers_engine import TransformersEngine
+
+    torch.manual_seed(0)
+    factors = {"short_factor": [1.0] * 8, "long_factor": [4.0] * 8, "original_max_position_embeddings": 128}
+    sizes = {"hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes |= {"vocab_size": 320, "max_position_embeddings": 2048, "initializer_range": 0.4}
+    sizes |= {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 1, "original_max_position_embeddings": 128}
+    Phi3ForCausalLM(
+        Phi3Config(**sizes, rope_parameters={"rope_type": "longrope", "rope_theta": 1e4} | factors)
+    ).eval().save_pretrained(tmp_path)
+    tiny_tokenizer().save_pretrained(tmp_path)
+    calls = [Call((("user", "fever " * words),), 9, stage="a") for words in (1, 3, 90, 4, 100)]
+    whole = {
+        index: reply.text for index, reply in TransformersEngine(resolve(str(tmp_path)), "float32").generate(calls)
+    }
+    for index, call in enumerate(calls):
+        engine = TransformersEngine(resolve(str(tmp_path)), "float32")
+        assert dict(engine.generate([call]))[0].text == whole[index]
+    engine = TransformersEngine(resolve(str(tmp_path)), "float32")
+    length = len(engine.row(0, calls[0]))
+    with pytest.raises(EngineError, match="may pass token 128"):
+        list(engine.generate([Call(calls[0].messages, 129 - length)]))
+    assert list(engine.generate([Call(calls[0].messages, 128 - length)])) and len(engine.row(0, calls[2])) > 128
+
+
 def test_models_that_see_only_a_window_are_not_joined(model):
     from transformers import Gemma3ForCausalLM, Gemma3TextConfig
 

@@ -15,7 +15,7 @@ from nsh.models import resolve
 from nsh.scale import rates
 from nsh.scale.estimate import plans
 from nsh.scale.rates import Rates, bytes_of, corrected, gpu_rates, machine, rates_here
-from nsh.scale.run_log import logged, runs
+from nsh.scale.run_log import FIELDS, logged, runs
 from nsh.store import key_of
 
 OWN = {"model": "m", "engine": "transformers", "dtype": "float32"}
@@ -113,8 +113,9 @@ def test_an_engine_of_several_models_keeps_its_own_ways(store):
 def test_torn_and_foreign_lines_are_left_out(tmp_path):
     folder = tmp_path / "runs"
     folder.mkdir()
-    row = {"begun": "2026-01-02", "stages": {}}
-    lines = [json.dumps(row), json.dumps(row | {"begun": "2026-01-01"}), "[1]", "{}", json.dumps(row)[:20]]
+    row = dict.fromkeys(FIELDS, 0) | {"begun": "2026-01-02", "stages": {}}
+    (folder / "b.jsonl").mkdir()
+    lines = [json.dumps(row), json.dumps(row | {"begun": "2026-01-01"}), "[1]", '{"stages": {}}', json.dumps(row)[:20]]
     (folder / "a.jsonl").write_text("\n".join(lines), encoding="utf-8")
     assert [run["begun"] for run in runs(tmp_path)] == ["2026-01-01", "2026-01-02"]
     assert len(Store(tmp_path)) == 0, "the store reads no log as generations"

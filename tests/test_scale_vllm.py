@@ -144,7 +144,9 @@ def test_without_the_package_one_sentence_says_what_to_install(folder, monkeypat
     monkeypatch.setitem(sys.modules, "vllm", None)
     engine = VllmEngine(resolve(folder), "float32")
     assert list(engine.generate([])) == []
-    with pytest.raises(EngineError, match=r'the engine vllm needs pip install "narrativeshield-papers\[vllm\]"$'):
+    with pytest.raises(
+        EngineError, match=r'in an environment of its own: pip install "narrativeshield-papers\[vllm\]"$'
+    ):
         list(engine.generate(calls()))
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from nsh import status
 from nsh.declared import pages
+from nsh.scale.run_log import FIELDS
 from nsh.status import write_status
 
 
@@ -53,6 +54,7 @@ def test_the_status_page_shows_runs_beside_their_plans_newest_first(checkout, tm
         "new_tokens": 113,
         "seconds": 10.0,
     }
+    truth = dict.fromkeys(FIELDS, 0) | truth
     rows = [
         truth
         | {"estimate": estimate, "stages": {"direct": {}}, "begun": f"2026-01-{day:02}T10:00", "finished": day < 12}

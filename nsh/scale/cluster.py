@@ -10,14 +10,14 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nsh.cases import case_hash, load_cases
+from nsh.cases import Case, case_hash, load_cases
 from nsh.declared import pages, parameters
-from nsh.errors import NshError
+from nsh.errors import NshError, ParameterError
 from nsh.jobs import Settings, changes_calls, find_condition, own_files
 from nsh.model_list import BYTES, ROOM, weights_gib
 from nsh.models import ModelSpec, resolve
@@ -62,7 +62,7 @@ def needed(values: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     return list(models), list(conditions)
 
 
-def waits_for(conditions: Iterable[str]) -> dict[str, str | None]:
+def waits_for(conditions: Iterable[str], case: Case | None = None) -> dict[str, str | None]:
     """For each condition the one before it that begins with the same call, as all that read an extraction do, or None.
 
     Side by side, both would pay for that call.
@@ -72,7 +72,7 @@ def waits_for(conditions: Iterable[str]) -> dict[str, str | None]:
     >>> waits_for(["extract", "direct", "rewrite", "extract_tools"])
     {'extract': None, 'direct': None, 'rewrite': None, 'extract_tools': 'extract'}
     """
-    case = load_cases("samples", 1)[0]
+    case = case or load_cases("samples", 1)[0]
     last: dict[str, str] = {}
     before: dict[str, str | None] = {}
     for name in conditions:
@@ -124,7 +124,7 @@ def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gp
     Raises
     ------
     ParameterError
-        If a model or a condition is unknown.
+        If a model or a condition is unknown, none is left, or `gpu_gib` is no size.
     DataError
         If the cases cannot be read.
 
@@ -139,7 +139,13 @@ def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gp
     dtype = values.get("dtype", parameters()["dtype"].default)
     specs = {model: resolve(model) for model in models}
     sharing = values.get("tensor_parallel", 1) if values.get("engine") == "vllm" else None
-    before = waits_for(conditions)
+    if models and not conditions:
+        raise ParameterError("no page asks for a condition in this way: name the conditions that are to be run")
+    if not 1 <= gpu_gib < inf:
+        raise ParameterError(f"gpu_gib = {gpu_gib}: expected 1 or more")
+    source, n, case = (values.get(name, parameters()[name].default) for name in ("source", "n_cases", "case"))
+    cases = load_cases(source, n, case)
+    before = waits_for(conditions, cases[0])
     return {
         "models": {
             _file(spec.name): {"model": model, **resources(spec, dtype, gpu_gib, sharing)}
@@ -148,14 +154,13 @@ def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gp
         "conditions": {
             _file(name): {"condition": name, "after": before[name] and _file(before[name])} for name in conditions
         },
-        "made_from": _made_from(values, conditions),
+        "made_from": _made_from(values, cases, conditions),
     }
 
 
-def _made_from(values: Mapping[str, Any], conditions: Iterable[str]) -> str:
+def _made_from(values: Mapping[str, Any], cases: Iterable[Case], conditions: Iterable[str]) -> str:
     """A hash of parameters, cases, conditions of one's own with the prompts beside them, and this package."""
-    source, n = (values.get(name, parameters()[name].default) for name in ("source", "n_cases"))
-    digest = sha256(json.dumps([dict(values), case_hash(load_cases(source, n))], sort_keys=True).encode())
+    digest = sha256(json.dumps([dict(values), case_hash(cases)], sort_keys=True).encode())
     files = [path for kind in ("*.py", "*.yaml") for path in Path(__file__).parents[1].rglob(kind)]
     for path in [*sorted(files), *(path for name in conditions for path in own_files(name))]:
         digest.update(path.read_bytes())

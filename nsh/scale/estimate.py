@@ -132,7 +132,10 @@ class Planner:
         }
         cache = config and room * bytes_per_token(config, width) / 2**30
         first = [call.messages for job in jobs[:2] if (call := next(job.start(), None))]
-        told = (sources, rates.source if rates else "", tuple(map(count.shown, first)))
+        time_from = rates.source if rates else ""
+        if time_from.startswith("assumed") and not config:
+            time_from += "; in batches as small as a CPU's, as the model's configuration is not here: likely too long"
+        told = (sources, time_from, tuple(map(count.shown, first)))
         return ModelPlan(spec.name, identity["dtype"], lines, foreign, weights, cache or None, gpus, *told)
 
     def _rates(self, spec: ModelSpec, identity: Mapping[str, Any], values: Mapping[str, Any]) -> Rates | None:

@@ -4,6 +4,8 @@ import gc
 import os
 from typing import Any
 
+from nsh.errors import EngineError
+
 CPU_TOKENS = 2048  # measured best on two cores: more rows no longer fit the processor's caches
 CPU_TOGETHER = 32_768  # a step of 96 rows took 2.4 times as long as one of 16
 CPU_SHARE = 8  # of the machine's memory, one part in so many for keys and values
@@ -26,6 +28,11 @@ def head_width(config: Any) -> int:
 def bytes_per_token(config: Any, width: int) -> int:
     """Memory of the keys and values of one token in all layers.
 
+    Raises
+    ------
+    EngineError
+        If the model has no attention, and so no keys and values: such models are not run.
+
     Parameters
     ----------
     config : transformers configuration
@@ -40,6 +47,8 @@ def bytes_per_token(config: Any, width: int) -> int:
     >>> bytes_per_token(SimpleNamespace(num_hidden_layers=2, num_attention_heads=4, hidden_size=64), 2)
     512
     """
+    if not getattr(config, "num_attention_heads", None):
+        raise EngineError("models without attention, such as state-space models, are not run")
     kept = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
     return 2 * config.num_hidden_layers * kept * head_width(config) * width
 

@@ -13,8 +13,10 @@ if TYPE_CHECKING:
     from nsh.scale.estimate import ModelPlan
 
 LEGEND = (
-    "Numbers with ~ are estimates, all others exact. Estimated are: time; new tokens, by the lengths named under each "
-    "table; and calls and prompt tokens where a prompt holds a reply yet to come, since alike replies make one call."
+    "Numbers with ~ are estimates, all others exact. Estimated are: time; memory; new tokens, by the lengths named "
+    "under each table; and calls and prompt tokens where a prompt holds a reply yet to come, since alike replies make "
+    "one call. "
+    "In store are calls whose reply is here already, packaged ones included (NSH_PACKAGED=off leaves these out)."
 )
 
 
@@ -46,7 +48,8 @@ def plan(
     if len(told) > 1:
         typer.echo(_altogether(told))
     for number, text in enumerate(told[0].prompts if told else (), start=1):
-        typer.echo(f"---------- prompt {number} as {told[0].model} sees it ----------\n{text}")
+        seen = "in the packaged model's chat template" if told[0].foreign else f"as {told[0].model} sees it"
+        typer.echo(f"---------- prompt {number} {seen} ----------\n{text}")
     typer.echo("---------- end of prompts ----------")
 
 
@@ -71,18 +74,18 @@ def duration(seconds: float) -> str:
 
 def _told(plan: "ModelPlan") -> Iterator[str]:
     """A model's plan as text."""
-    yield f"{plan.model}, {plan.dtype}"
+    yield ", ".join(filter(None, (plan.model, plan.dtype)))
     if plan.foreign:
         yield f"  tokens ~: counted with the packaged model's tokenizer, since {plan.foreign}"
-    cache = "not known" if plan.cache is None else f"{plan.cache:.1f} GiB"
-    gpus = f"; {plan.gpus} GPU{'s' * (plan.gpus > 1)}" * bool(plan.gpus)
-    weights = "size unknown" if plan.weights is None else f"weights {plan.weights:.1f} GiB"
+    cache = "not known" if plan.cache is None else f"~{plan.cache:.1f} GiB"
+    gpus = f"; ~{plan.gpus} GPU{'s' * (plan.gpus > 1)}" * bool(plan.gpus)
+    weights = "size unknown" if plan.weights is None else f"weights ~{plan.weights:.1f} GiB"
     yield f"  memory: {weights}; keys and values of a batch: {cache}{gpus}"
     import pandas as pd
 
     rows = {name: _cells(row, plan.foreign) for name, row in plan.lines.to_dict("index").items()}
     rows |= {"all": _cells(plan.total, plan.foreign)} if len(rows) > 1 else {}
-    yield "  " + pd.DataFrame.from_dict(rows, orient="index").to_string().replace("\n", "\n  ")
+    yield "  " + pd.DataFrame.from_dict(rows, orient="index").to_string(col_space=3).replace("\n", "\n  ")
     for source, stages in plan.lengths_from.items():
         yield f"  new tokens of {', '.join(stages)}: {source}"
     if more := plan.total["more"]:
@@ -92,8 +95,8 @@ def _told(plan: "ModelPlan") -> Iterator[str]:
         yield f"  besides, {calls}: where a reply has no letter, a rewrite is to be corrected or a tool is called"
     if not plan.total["calls"]:
         return
-    unknown = "not known, as the size of the model or the speed of the machine in this format is not"
-    yield f"  time: {plan.time_from or unknown}"
+    lacking = f"the speed of this GPU in {plan.dtype}" if plan.weights else "the size of the model"
+    yield f"  time: {plan.time_from or f'not known, as {lacking} is not'}"
 
 
 def _cells(line: dict[str, float], foreign: str) -> dict[str, str]:
@@ -101,11 +104,11 @@ def _cells(line: dict[str, float], foreign: str) -> dict[str, str]:
     later = "~" * bool(line["awaiting"] or line["more"])
     return {
         "answers": f"{line['answers']:,.0f}",
-        "in store": f"{line['found']:,.0f}",
-        "calls": f"{later}{line['calls']:,.0f}",
+        "calls in store": f"{line['found']:,.0f}",
+        "to make": f"{later}{line['calls']:,.0f}",
         "prompt tokens": f"{later or '~' * bool(foreign and line['calls'])}{line['prompt_tokens']:,.0f}",
         "new tokens": f"{'~' * (line['calls'] > 0)}{line['new_tokens']:,.0f}",
-        "at most": f"{line['most_tokens']:,.0f}",
+        "at most so many": f"{line['most_tokens']:,.0f}",
         "time": duration(line["seconds"]) if line["calls"] else "0 s",
     }
 

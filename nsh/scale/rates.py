@@ -130,7 +130,7 @@ def rates_here(dtype: str) -> Rates:
         return replace(gpu_rates(next(iter(read_data("scale/gpus.yaml")["gpus"]))), source="", memory=None)
     packaged = read_data("scale/rates.yaml")
     row = packaged["rates"].get(dtype, packaged["rates"]["bfloat16"])
-    return Rates(**row, source=f"measured in part, in part assumed, of another machine ({packaged['machine']})")
+    return Rates(**row, source=f"measured in part, in part assumed, of another, idle machine ({packaged['machine']})")
 
 
 def corrected(rates: Rates, runs: Sequence[Mapping[str, Any]], own: Mapping[str, Any]) -> Rates:

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import logging
 import os
 import platform
 import time
@@ -12,18 +13,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from nsh.conditions import CONDITIONS
 from nsh.engines import Call, Completion, Engine
-from nsh.errors import NshError, without_tokens
+from nsh.errors import without_tokens
 from nsh.jobs import Job
 from nsh.models import ModelSpec
 from nsh.scale.lengths import counted, label_of
 from nsh.store import Store
 
 TOTALS = ("calls", "prompt_tokens", "new_tokens")
+FIELDS = {*TOTALS, "begun", "estimate", "seconds", "steps", "model", "dtype", "machine", "engine"}
+FIELDS |= {"parameters", "byte", "stages", "finished"}
+log = logging.getLogger("nsh")
 
 
 def runs(store: Path) -> list[dict[str, Any]]:
-    """The logged runs of a store, oldest first; a torn line is left out.
+    """The logged runs of a store, oldest first; what is no whole line of a run is left out.
 
     Examples
     --------
@@ -31,11 +36,12 @@ def runs(store: Path) -> list[dict[str, Any]]:
     []
     """
     rows = []
-    for path in (store / "runs").glob("*.jsonl"):
+    for path in filter(Path.is_file, (store / "runs").glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError):
                 rows.append(json.loads(line))
-    return sorted((row for row in rows if isinstance(row, dict) and "stages" in row), key=lambda row: row["begun"])
+    whole = (row for row in rows if isinstance(row, dict) and row.keys() >= FIELDS)
+    return sorted(whole, key=lambda row: row["begun"])
 
 
 class Logged:
@@ -113,18 +119,29 @@ def logged(
         finished = True
     finally:
         if watched.stages:
-            _write(store, watched, spec, values, finished)
+            try:
+                _write(store, watched, spec, values, finished)
+            except OSError as error:
+                log.warning("the run could not be logged: %s", error)
 
 
 def _estimate(
     engine: Engine, spec: ModelSpec, jobs: Sequence[Job], values: Mapping[str, Any], store: Store
 ) -> dict[str, Any] | None:
-    """What a plan says of a run; None where there can be none, which keeps no run from going on."""
+    """What a plan says of a run; None where there can be none, which keeps no run from going on.
+
+    A condition of one's own is not planned here: it may keep what it was answered, and placeholders are no answers.
+    """
     from nsh.scale.estimate import Planner
 
-    with suppress(NshError):
+    if any(job.function not in CONDITIONS.values() for job in jobs):
+        return None
+    try:
         total = Planner(store).plan(spec, jobs, engine.identity, values).total
-        return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "seconds")}
+    except Exception as error:  # noqa: BLE001 (whatever it is, the run goes on)
+        log.debug("no plan of this run: %s", error)
+        return None
+    return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "seconds")}
 
 
 def _write(store: Store, watched: Logged, spec: ModelSpec, values: Mapping[str, Any], finished: bool) -> None:

@@ -88,7 +88,7 @@ class VllmEngine(TransformersEngine):
         try:
             import vllm
         except ImportError as error:
-            raise EngineError(f"{error}; the engine vllm needs {INSTALL.replace('models', 'vllm')}") from None
+            raise EngineError(f"{error}; in an environment of its own: {INSTALL.replace('models', 'vllm')}") from None
         return vllm
 
     @cached_property

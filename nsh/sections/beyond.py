@@ -78,16 +78,17 @@ def wide_readings(frame: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 
 
 def largest_change(frame: pd.DataFrame | None, measure: str) -> dict[str, str | float]:
-    """Where a measure moves most: `model`, `reading`, the value as `stored` and under that reading; "none" if nowhere.
+    """Where a measure moves most: `model`, `reading`, the value as `stored` and under that reading; in words
+    if nowhere.
 
     Examples
     --------
     >>> largest_change(None, "nag")["model"]
-    'none'
+    'no model'
     """
     part = None if frame is None else frame[(frame["measure"] == measure) & frame["change"].notna()]
     if part is None or part.empty:
-        return dict.fromkeys(("model", "reading", "stored", "value"), "none")
+        return {"model": "no model", "reading": "any", "stored": "no value", "value": "no value"}
     row = part.loc[part["change"].abs().idxmax()]
     found = {"reading": READINGS[row["parser"], row["unparsed"]], "stored": row["value"] - row["change"]}
     return found | {"model": row["model"], "value": row["value"]}
