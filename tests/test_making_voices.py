@@ -108,7 +108,7 @@ def test_a_register_from_outside_the_package(tmp_path):
     [
         ({"name": " "}, "field 'name': expected letters, digits and underscores, and not 'overall'; found ' '"),
         ({"name": "overall"}, "not 'overall'"),
-        ({"name": "a\ud83c"}, "field 'name'"),
+        ({"name": "a\ud83c"}, "line 6, column 7 found invalid Unicode"),
         ({"temperature": "hot"}, "field 'temperature': expected a number from 0 to 2; found 'hot'"),
         ({"temperature": 3}, "a number from 0 to 2; found 3"),
         ({"temperature": True}, "found True"),
