@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 from nsh.chat import Prompt
 from nsh.engines import Call
 from nsh.errors import EngineError
+from nsh.models import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,10 @@ class Row:
         return self.prompt.ids[self.shared :]
 
 
-def check_length(said: object, tokens: int, budget: int, context: int | None, model: str) -> None:
+def check_length(said: object, tokens: int, budget: int, spec: ModelSpec, config: Any) -> None:
     """Refuse a prompt that does not fit into a model's context with its budget; nothing is ever cut.
+
+    The context is that of the list of models, else that of the configuration, where it names one.
 
     Raises
     ------
@@ -45,12 +49,13 @@ def check_length(said: object, tokens: int, budget: int, context: int | None, mo
 
     Examples
     --------
-    >>> check_length("call 0", 100, 28, 128, "m")
+    >>> check_length("call 0", 100, 28, ModelSpec("m", "m", context=128), None)
     """
+    context = spec.context or getattr(config, "max_position_embeddings", None)
     if context and tokens + budget > context:
         raise EngineError(
-            f"{said}: {tokens} prompt tokens and {budget} new ones exceed the context of {model}, {context}; leave the "
-            "case out or take a model with a longer context"
+            f"{said}: {tokens} prompt tokens and {budget} new ones exceed the context of {spec.name}, {context}; leave "
+            "the case out or take a model with a longer context"
         )
 
 

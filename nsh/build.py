@@ -59,9 +59,10 @@ def not_taken(studies: Iterable[Study], values: Mapping[str, Any]) -> Iterator[s
     """A sentence for each given parameter that changes calls and is not taken by some of the pages that make them."""
     running = [study for study in studies if study.models]
     for name, value in values.items():
+        if value == parameters()[name].default:
+            continue
         making = [study for study in running if any(changes_calls(name, asked) for asked in study.conditions)]
-        without = [study.slug for study in making if name not in study.values]
-        if value != parameters()[name].default and without:
+        if without := [study.slug for study in making if name not in study.values]:
             said = f"not taken by {len(without)} of {len(making)} pages, which run without it: {', '.join(without)}"
             yield f"{name} = {value}: {said}"
 

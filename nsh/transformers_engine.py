@@ -136,8 +136,7 @@ class TransformersEngine:
         """Tokenize a call and check that it fits, and its schema into its budget."""
         model, tokenizer = self.loaded
         row = Row(index, call, encode(tokenizer, call.messages, self.identity["template"]))
-        context = self.spec.context or getattr(model.config.get_text_config(), "max_position_embeddings", None)
-        check_length(row, len(row), call.max_new_tokens, context, self.spec.name)
+        check_length(row, len(row), call.max_new_tokens, self.spec, model.config.get_text_config())
         self._held(call)
         return row
 

@@ -108,7 +108,8 @@ def test_the_largest_change_is_named(read):
 
 @pytest.mark.parametrize("frame", [None, pd.DataFrame({"measure": [], "change": []})])
 def test_without_readings_nothing_moves(frame):
-    assert beyond.largest_change(frame, "nag")["value"] == "no value"
+    nothing = {"model": "no model", "reading": "any", "stored": "no value", "value": "no value"}
+    assert beyond.largest_change(frame, "nag") == nothing
 
 
 def test_the_readings_as_a_figure(read):

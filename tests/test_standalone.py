@@ -45,7 +45,9 @@ def run(slug: str, folder: Path, values: dict[str, Any], released: str = "") -> 
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", pages())
 def test_a_page_runs_without_models(tmp_path, slug):
-    run(slug, tmp_path, small(slug, models=[]))
+    page = run(slug, tmp_path, small(slug, models=[]))
+    assert all(cell.execution_count for cell in page.cells if cell.cell_type == "code")
+    assert not list((tmp_path / "store").glob("*.jsonl"))
 
 
 @pytest.mark.slow

@@ -112,9 +112,8 @@ class Planner:
         weights = weights_gib(spec, byte)
         config = config_of(spec)
         if not foreign:
-            context = spec.context or getattr(config, "max_position_embeddings", None)
             for row in calls.itertuples():
-                check_length(row.condition, row.tokens, row.most_tokens, context, spec.name)
+                check_length(row.condition, row.tokens, row.most_tokens, spec, config)
         rates = self._rates(spec, identity, values)
         gpus = _gpus(spec.name, weights, rates.memory, values) if weights and rates and rates.memory else 0
         free = gpus * rates.memory - weights if gpus else None

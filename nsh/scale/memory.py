@@ -28,11 +28,6 @@ def head_width(config: Any) -> int:
 def bytes_per_token(config: Any, width: int) -> int:
     """Memory of the keys and values of one token in all layers.
 
-    Raises
-    ------
-    EngineError
-        If the model has no attention, and so no keys and values: such models are not run.
-
     Parameters
     ----------
     config : transformers configuration
@@ -40,6 +35,11 @@ def bytes_per_token(config: Any, width: int) -> int:
         of its own, and the heads share the hidden size.
     width : int
         Bytes of a number.
+
+    Raises
+    ------
+    EngineError
+        If the model has no attention, and so no keys and values: such models are not run.
 
     Examples
     --------
