@@ -169,8 +169,6 @@ def test_a_layer_grows_as_the_library_s_own_and_copies_only_the_rows_that_move()
 
 def test_products_in_float32_are_those_of_bfloat16_numbers_rounded_once(model, monkeypatch):
     halved = AutoModelForCausalLM.from_config(model.config, dtype=torch.bfloat16)
-    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
-    assert not widen(halved) and not widen(model)
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
     assert widen(halved) and not widen(model)  # float32 is left alone
     monkeypatch.setattr(wide, "PART", 200)  # weights in several parts
@@ -180,3 +178,20 @@ def test_products_in_float32_are_those_of_bfloat16_numbers_rounded_once(model, m
     assert torch.allclose(wide.product(layer, x).double(), exact, rtol=2**-8, atol=1e-5)  # 8 bits of a number
     out = halved(torch.tensor([PROMPTS[3]])).logits
     assert out.dtype == torch.bfloat16 and halved.lm_head.weight.dtype == torch.bfloat16
+
+
+@pytest.mark.skipif(not wide.has_bfloat16(), reason="this CPU has no bfloat16")
+def test_weights_that_are_laid_out_once_give_the_same_numbers_to_the_bit(model, monkeypatch):
+    halved = AutoModelForCausalLM.from_config(model.config, dtype=torch.bfloat16)
+    prompt = torch.tensor([PROMPTS[3]])
+    monkeypatch.setattr(wide, "machine_bytes", lambda: 1000)  # no room for copies
+    assert not widen(halved) and "forward" not in vars(halved.lm_head)
+    plain = halved(prompt).logits
+    monkeypatch.undo()
+    assert not widen(halved) and "forward" in vars(halved.lm_head)
+    assert torch.equal(halved(prompt).logits, plain)
+    layer = torch.nn.Linear(576, 192).bfloat16().requires_grad_(False)
+    weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight, wide.ROWS)
+    for rows in (1, 12, 300):
+        x = torch.randn(rows, 2, 576).bfloat16()
+        assert torch.equal(wide.laid_out(weight, layer.bias, x), layer(x))

@@ -231,7 +231,7 @@ def test_tokens_are_those_that_the_model_is_given(tiny, tmp_path, monkeypatch):
     assert plan.total["exact_tokens"] == plan.total["prompt_tokens"] == sum(map(len, given))
     assert plan.prompts == tuple(map(tokenizer.decode, given[:2])) and plan.foreign == ""
     assert plan.weights is None and plan.total["seconds"] != plan.total["seconds"], "its size is not known"
-    assert plan.cache == pytest.approx(32_768 * 2 * 2 * 2 * 16 * 4 / 2**30)  # keys, values; layers, heads, width, bytes
+    assert plan.cache == pytest.approx(65_536 * 2 * 2 * 2 * 16 * 4 / 2**30)  # keys, values; layers, heads, width, bytes
 
 
 def test_a_tokenizer_that_is_not_to_be_had_is_said_and_the_packaged_one_counts(tmp_path, monkeypatch):

@@ -116,9 +116,9 @@ class Planner:
                 check_length(row.condition, row.tokens, row.most_tokens, spec, config)
         rates = self._rates(spec, identity, values)
         gpus = _gpus(spec.name, weights, rates.memory, values) if weights and rates and rates.memory else 0
-        free = gpus * rates.memory - weights if gpus else None
+        free = (gpus * rates.memory if gpus else machine_bytes() / 2**30) - (weights or 0)
         width = int(BYTES.get(identity["dtype"], 4))
-        room = max(values["batch_tokens"] or 0, _together(config, width, free))
+        room = max(values["batch_tokens"] or 0, _together(config, width, free, bool(gpus)))
         lines["seconds"] = float("nan") if len(calls) else 0.0
         if rates and rates.source and len(calls):
             work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
@@ -160,14 +160,13 @@ def _gpus(model: str, weights: float, memory: float, values: Mapping[str, Any]) 
     return sharing
 
 
-def _together(config: Any, width: int, free: float | None) -> int:
-    """Tokens of the rows that the engine continues together (`nsh.scale.memory.together`): on GPUs with so many GiB
-    free, or on this machine's CPU."""
+def _together(config: Any, width: int, free: float, on_gpus: bool) -> int:
+    """Tokens of the rows that the engine continues together (`nsh.scale.memory.together`), with so many GiB beside the
+    weights on GPUs or on this machine's CPU."""
     if not config:
         return CPU_TOKENS
-    if free is not None:
-        return tokens_within(int(free * 2**30), config, width)
-    return max(CPU_TOKENS, together_within(machine_bytes(), config, width))
+    beside = int(free * 2**30)
+    return tokens_within(beside, config, width) if on_gpus else max(CPU_TOKENS, together_within(beside, config, width))
 
 
 def plans(study: Study, gpu: str | None = None) -> Iterator[ModelPlan]:
