@@ -154,7 +154,8 @@ def size_correlation(values: pd.Series, parameters: Mapping[str, float]) -> Corr
     """
     check_columns(pd.DataFrame({"model": values.index}), [], "values", once=["model"])
     pairs = pd.DataFrame({"value": values, "size": pd.Series(dict(parameters), dtype=float).reindex(values.index)})
-    known = pairs.dropna().astype(float).round(12)  # equal numbers are equal, however they were summed
+    # equal numbers are equal, however they were summed, and those of one set of models are summed in one order
+    known = pairs.dropna().astype(float).round(12).sort_index()
     left_out = [str(model) for model in pairs.index.difference(known.index)]
     notes = [f"left out, no value or no size: {', '.join(left_out)}"] * bool(left_out)
     if len(known) < 3 or (known.nunique() == 1).any():
