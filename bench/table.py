@@ -112,12 +112,14 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=5, help="interleaved runs of the direct prompts; others at most 3")
     parser.add_argument("--quick", action="store_true", help="small sizes and a tiny model: whether it works at all")
     parser.add_argument("--cases", type=int, help="sample cases of the fourteen conditions; else as for the workshop")
-    parser.add_argument("--max-new-tokens", type=int, default=0, help="with --cases: at least 16; 0 for the papers'")
+    parser.add_argument("--max-new-tokens", type=int, help="with --cases: at least 16; else the papers' budgets")
     parser.add_argument("--models", type=int, default=1, help="models whose finished runs are resumed from the store")
     parser.add_argument("--out", type=Path, help="where the table is kept")
     options = parser.parse_args()
     if min(options.runs, 1 if options.cases is None else options.cases, options.models) < 1:
         parser.error("--runs, --cases and --models: expected 1 or more")
+    if options.max_new_tokens is not None and (options.cases is None or options.max_new_tokens < 16):
+        parser.error("--max-new-tokens: expected 16 or more, and --cases")
     options.out = options.out or (OUT.with_stem("bench-quick") if options.quick else OUT)
     return options
 

@@ -3,7 +3,7 @@
 Whole commands are timed (`nsh generate`), starting and loading included; the note gives the seconds without both, from
 the runs' own logs. A call that several conditions make is paid for once, and the calls of all are written together.
 The samples are run as `params/workshop.yaml` has it, which shortens what takes long; `--cases` and `--max-new-tokens`
-set another size (`--cases 24 --max-new-tokens 0` is all samples at the papers' budgets).
+set another size (`--cases 24` is all samples at the papers' budgets).
 """
 
 import json

@@ -96,6 +96,13 @@ def test_an_unknown_benchmark_is_refused(monkeypatch, tmp_path, capsys):
     assert "speed" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("options", ["--max-new-tokens 32", "--cases 2 --max-new-tokens 15", "--cases 0"])
+def test_a_size_that_would_not_be_used_is_refused(monkeypatch, tmp_path, capsys, options):
+    with pytest.raises(SystemExit):
+        run(monkeypatch, tmp_path / "b.json", "together", *options.split())
+    assert "expected" in capsys.readouterr().err
+
+
 def test_operations_are_those_that_the_library_counts(engine):
     """Against PyTorch's own count of a pass; its attention counts masked pairs, too."""
     from torch.utils.flop_counter import FlopCounterMode

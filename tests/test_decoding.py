@@ -180,7 +180,10 @@ def test_products_in_float32_are_those_of_bfloat16_numbers_rounded_once(model, m
     assert out.dtype == torch.bfloat16 and halved.lm_head.weight.dtype == torch.bfloat16
 
 
-@pytest.mark.skipif(not wide.has_bfloat16(), reason="this CPU has no bfloat16")
+@pytest.mark.skipif(
+    not (wide.has_bfloat16() and torch.backends.mkldnn.is_available()),
+    reason="this CPU or this PyTorch has no bfloat16",
+)
 def test_weights_that_are_laid_out_once_give_the_same_numbers_to_the_bit(model, monkeypatch):
     halved = AutoModelForCausalLM.from_config(model.config, dtype=torch.bfloat16)
     prompt = torch.tensor([PROMPTS[3]])
@@ -190,8 +193,21 @@ def test_weights_that_are_laid_out_once_give_the_same_numbers_to_the_bit(model, 
     monkeypatch.undo()
     assert not widen(halved) and "forward" in vars(halved.lm_head)
     assert torch.equal(halved(prompt).logits, plain)
-    layer = torch.nn.Linear(576, 192).bfloat16().requires_grad_(False)
-    weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight, wide.ROWS)
-    for rows in (1, 12, 300):
-        x = torch.randn(rows, 2, 576).bfloat16()
-        assert torch.equal(wide.laid_out(weight, layer.bias, x), layer(x))
+    for outputs in (192, 49_152):
+        layer, laid = (torch.nn.Linear(576, outputs).bfloat16().requires_grad_(False) for _ in range(2))
+        laid.load_state_dict(layer.state_dict())
+        wide.lay_out([laid])
+        for rows in (1, 12, 300):
+            x = torch.randn(rows, 2, 576).bfloat16()
+            assert "forward" in vars(laid) and torch.equal(laid(x), layer(x))
+
+
+@pytest.mark.parametrize("error", [AttributeError, MemoryError, RuntimeError])
+def test_weights_that_cannot_be_laid_out_stay_as_they_are(monkeypatch, error):
+    def refuse(weight, rows):
+        raise error("no")
+
+    monkeypatch.setattr(torch.ops.mkldnn, "_reorder_linear_weight", refuse)
+    layer = torch.nn.Linear(2, 2)
+    wide.lay_out([layer])
+    assert "forward" not in vars(layer)

@@ -10,6 +10,7 @@ from nsh.scale.memory import (
     batch_tokens,
     bytes_per_token,
     machine_bytes,
+    together,
     together_within,
     tokens_within,
 )
@@ -75,6 +76,20 @@ def test_rows_continued_together_take_a_quarter_of_what_the_weights_leave_by_han
     assert together_within(4 << 30, smol, 4) == 2**30 // 92_160 == 11_650
     assert together_within(64 << 30, smol, 4) == CPU_TOGETHER  # more rows gain little
     assert together_within(-1, smol, 4) == 0  # the weights alone are more: then as many as are read
+
+
+def test_weights_leave_less_room_for_keys_and_values(monkeypatch):
+    """30 layers, 3 heads, 64 wide: 23,040 bytes a token in bfloat16, twice for a reply; a quarter of 4 GiB less 2."""
+    torch = pytest.importorskip("torch")
+    config = SimpleNamespace(num_hidden_layers=30, num_attention_heads=9, num_key_value_heads=3, hidden_size=576)
+    model = SimpleNamespace(
+        parameters=lambda: [torch.nn.Parameter(torch.ones(1))],
+        config=SimpleNamespace(get_text_config=lambda: config),
+        dtype=torch.bfloat16,
+        get_memory_footprint=lambda: 2 << 30,
+    )
+    monkeypatch.setattr("nsh.scale.memory.machine_bytes", lambda: 4 << 30)
+    assert together(model) == 2**29 // (2 * 23_040) == 11_650
 
 
 def test_a_job_of_a_cluster_has_no_more_memory_than_it_was_given(monkeypatch):

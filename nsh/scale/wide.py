@@ -3,9 +3,11 @@
 Without instructions for bfloat16 (AVX2) a CPU multiplies bfloat16 matrices 5 to 10 times slower than float32 ones. A
 product in float32 of the same numbers, rounded at its end, is what bfloat16 hardware computes as well; only the order
 of its sums differs. With such instructions oneDNN lays the weights out anew for every product, half of the time of one
-with 12 rows; laid out once, they give the same numbers to the bit.
+with 12 rows; laid out once, they gave the same numbers to the bit where it was tried (AVX512).
 """
 
+import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,8 @@ import torch
 from torch.nn.functional import linear
 
 from nsh.scale.memory import machine_bytes
+
+log = logging.getLogger("nsh")
 
 PART = 1 << 21  # weights that are widened at a time: 8 MiB, which stay in a processor's cache
 COPIES = 4  # weights are laid out, beside the model's own, where they take one part in so many of the machine's memory
@@ -26,7 +30,8 @@ def widen(model: Any) -> bool:
     Parameters
     ----------
     model : transformers model
-        Changed in place; its weights stay as they are.
+        Changed in place; its weights stay as they are. Those that are laid out are a copy, which takes as much memory
+        again, a quarter of the machine's at most.
 
     Returns
     -------
@@ -46,10 +51,8 @@ def widen(model: Any) -> bool:
     if widened := not has_bfloat16():
         for layer in layers:
             layer.forward = partial(product, layer)
-    elif torch.backends.mkldnn.is_available() and COPIES * sum(x.weight.nbytes for x in layers) <= machine_bytes():
-        for layer in layers:
-            weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS)
-            layer.forward = partial(laid_out, weight, layer.bias)
+    elif COPIES * sum(layer.weight.nbytes for layer in layers) <= machine_bytes():
+        lay_out(layers)
     return widened
 
 
@@ -64,15 +67,28 @@ def has_bfloat16() -> bool:
     return not torch.backends.mkldnn.is_available() or bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def laid_out(weight: torch.Tensor, bias: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
-    """What a linear layer gives (... x outputs), of weights in oneDNN's own order.
+def lay_out(layers: Sequence[torch.nn.Linear]) -> None:
+    """Give layers a copy of their weights in oneDNN's own order; where that cannot be had they stay as they are.
 
     Examples
     --------
-    >>> weight = torch.ops.mkldnn._reorder_linear_weight(torch.ones(1, 2))
-    >>> laid_out(weight, None, torch.tensor([[256.0, 1.0]]))
+    >>> layer = torch.nn.Linear(2, 1, bias=False).requires_grad_(False)
+    >>> _ = torch.nn.init.ones_(layer.weight)
+    >>> lay_out([layer])
+    >>> layer(torch.tensor([[256.0, 1.0]]))
     tensor([[257.]])
     """
+    try:
+        copies = [torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), ROWS) for layer in layers]
+    except (AttributeError, MemoryError, RuntimeError) as error:  # no oneDNN, or no room
+        log.info("weights are not laid out: %s", error)
+        return
+    for layer, weight in zip(layers, copies, strict=True):
+        layer.forward = partial(_laid_out, weight, layer.bias)
+
+
+def _laid_out(weight: torch.Tensor, bias: torch.Tensor | None, x: torch.Tensor) -> torch.Tensor:
+    """What a linear layer gives (... x outputs)."""
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
 
 
