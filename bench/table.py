@@ -116,7 +116,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--models", type=int, default=1, help="models whose finished runs are resumed from the store")
     parser.add_argument("--out", type=Path, help="where the table is kept")
     options = parser.parse_args()
-    if min(options.runs, 1 if options.cases is None else options.cases, options.models) < 1:
+    if min(n for n in (options.runs, options.cases, options.models) if n is not None) < 1:
         parser.error("--runs, --cases and --models: expected 1 or more")
     if options.max_new_tokens is not None and (options.cases is None or options.max_new_tokens < 16):
         parser.error("--max-new-tokens: expected 16 or more, and --cases")

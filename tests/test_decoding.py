@@ -169,6 +169,8 @@ def test_a_layer_grows_as_the_library_s_own_and_copies_only_the_rows_that_move()
 
 def test_products_in_float32_are_those_of_bfloat16_numbers_rounded_once(model, monkeypatch):
     halved = AutoModelForCausalLM.from_config(model.config, dtype=torch.bfloat16)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+    assert not widen(halved) and not widen(model)
     monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
     assert widen(halved) and not widen(model)  # float32 is left alone
     monkeypatch.setattr(wide, "PART", 200)  # weights in several parts
