@@ -1,8 +1,8 @@
 """Batches of prompts of like length: which rows go together, and what they begin with alike."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from nsh.chat import Prompt
@@ -13,12 +13,17 @@ from nsh.models import ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A call with its place in the stream, its prompt in tokens, and how many of these it shares with its stage."""
+    """A call with its place in the stream, its prompt in tokens, and how many of these it shares.
+
+    `shared`: so many first tokens with all rows of its stage; `branched`: so many after them with a few, such as those
+    of other stages that tell the same narrative.
+    """
 
     index: int
     call: Call
     prompt: Prompt
     shared: int = 0
+    branched: int = 0
 
     def __len__(self) -> int:
         return len(self.prompt.ids)
@@ -33,9 +38,14 @@ class Row:
         return self.prompt.ids[: self.shared]
 
     @property
+    def branch(self) -> Sequence[int]:
+        """The tokens after the start, which are read once for the rows that share them."""
+        return self.prompt.ids[self.shared : self.shared + self.branched]
+
+    @property
     def rest(self) -> Sequence[int]:
         """The other tokens."""
-        return self.prompt.ids[self.shared :]
+        return self.prompt.ids[self.shared + self.branched :]
 
 
 def check_length(said: object, tokens: int, budget: int, spec: ModelSpec, config: Any) -> None:
@@ -97,15 +107,16 @@ def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
     rows : iterable of Row
         In their order; no more are looked at than are taken, and one.
     budget : int
-        Most tokens read in one batch, padding included: rows x longest of the batch, without what they share. The rows
-        of a batch have one start.
+        Most tokens read at once, padding included: rows x longest of the batch, without what they share; and branches
+        x longest branch. The rows of a batch have one start, and all have a branch or none has.
     room : int
         Most tokens continued together, padding included: rows x longest of all.
 
     Returns
     -------
     list of int
-        Numbers of rows, taken from the front. There is at least one batch, and a batch has at least one row.
+        Numbers of rows, taken from the front. There is at least one batch, and a batch has at least one row; one branch
+        may have any length.
 
     Examples
     --------
@@ -115,16 +126,21 @@ def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
     >>> plan(rows, budget=300, room=300)
     [1]
     """
-    sizes, longest, start, widest = [], 0, (), 0
+    sizes, last, longest, branches, widths = [], None, 0, 0, (0, 0)
     for row in rows:
-        longest, widest = max(longest, len(row)), max(widest, len(row.rest))
+        new = branches + (last is None or row.branch != last.branch)
+        branch, rest = max(widths[0], row.branched), max(widths[1], len(row.rest))
+        joins = last and row.start == last.start and bool(row.branched) == bool(last.branched)
+        if not joins or (sizes[-1] + 1) * rest > budget or (new > 1 and new * branch > budget):
+            joins, new, branch, rest = False, 1, row.branched, len(row.rest)
+        longest = max(longest, row.shared + branch + rest)
         if sizes and (sum(sizes) + 1) * longest > room:
             break
-        if sizes and row.start == start and (sizes[-1] + 1) * widest <= budget:
+        if joins:
             sizes[-1] += 1
         else:
             sizes.append(1)
-            start, widest = row.start, len(row.rest)
+        last, branches, widths = row, new, (branch, rest)
     return sizes
 
 
@@ -136,6 +152,5 @@ def shared_start(rows: Sequence[Sequence[int]]) -> int:
     >>> shared_start([[1, 2, 3, 4], [1, 2, 9]]), shared_start([[1, 2], [1, 2]]), shared_start([[1]])
     (2, 1, 0)
     """
-    pairs = zip(min(rows), max(rows), strict=False)  # what the first and the last in order share, all share
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return min(same, min(map(len, rows)) - 1)
+    first, last = min(rows), max(rows)  # what the first and the last in order share, all share
+    return bisect_left(range(1, min(map(len, rows))), True, key=lambda n: first[:n] != last[:n])

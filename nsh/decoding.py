@@ -9,7 +9,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import accumulate, groupby, islice, pairwise, repeat
 from math import inf
 from typing import Any
 
@@ -72,7 +72,7 @@ def _plain(cache: DynamicCache) -> bool:
 
 
 def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = ()) -> Read:
-    """Read prompts in one batch, padded on the left, after a start that all of them share (one row, not repeated here).
+    """Read prompts in one batch, padded on the left, after a start that all of them share, or a start for each.
 
     Examples
     --------
@@ -85,10 +85,29 @@ def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = (
     cache = DynamicCache(config=model.config)
     if start:
         cache = copy.deepcopy(start.cache)
-        cache.batch_repeat_interleave(len(prompts))
-        mask = torch.cat([start.mask.expand(len(prompts), -1), mask], dim=1)
+        each = len(prompts) // len(start.mask)
+        cache.batch_repeat_interleave(each)
+        mask = torch.cat([start.mask.repeat_interleave(each, 0), mask], dim=1)
     positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
     return Read(cache, mask, positions[:, -1:], _next(model, cache, ids, mask, positions, held))
+
+
+def branched(model: Any, branches: Prompts, start: Read | None = None) -> Read | None:
+    """Read what each prompt goes on with after the start, once where neighbours go on alike; gives a row for each.
+
+    Without branches it is the start.
+
+    Examples
+    --------
+    >>> branched(model, [[1, 5, 7], [1, 5, 7], [1, 9]]).tokens  # doctest: +SKIP
+    tensor([7, 7, 4])
+    """
+    if not any(branches):
+        return start
+    places = [0, *accumulate(one != other for one, other in pairwise(branches))]
+    state = read(model, [own for own, _ in groupby(branches)], start)
+    state.keep(places)
+    return state
 
 
 def joined(parts: Sequence[Read]) -> Read:
@@ -121,7 +140,8 @@ def greedy(
     finished : callable
         Given a prompt's place and its new tokens after each step, whether it ends there.
     starts : iterable of Read or None, optional
-        For each batch what its prompts begin with and are given without, if anything; asked for when it is read.
+        For each batch what its prompts begin with and are given without, if anything, in one row or in a row for each;
+        asked for when it is read.
     held : sequence, optional
         For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.token_sampling.Sampler`, whose
         `next` takes the scores of all tokens and gives the one to take.

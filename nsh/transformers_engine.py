@@ -25,11 +25,11 @@ log = logging.getLogger("nsh")
 class TransformersEngine:
     """Generation with a transformers model, loaded when the first call needs it; greedy where a call does not draw.
 
-    Rows are sorted by stage, then by length, read in batches within `batch_tokens`, each stage's common start once, and
-    continued together. A row leaves at its end token, its budget, or (`answer_only`) once its letter is settled. A
-    reply to a call with a schema is complete JSON under it within its budget (`nsh.structured`); a call with a
-    temperature has its tokens drawn (`nsh.token_sampling`). In float32 a call's text is the same alone and in any
-    batch; in bfloat16 it need not be.
+    Rows are sorted by stage, then by length, read in batches within `batch_tokens`, what those of a stage or of one
+    narrative begin with once, and continued together. A row leaves at its end token, its budget, or (`answer_only`)
+    once its letter is settled. A reply to a call with a schema is complete JSON under it within its budget
+    (`nsh.structured`); a call with a temperature has its tokens drawn (`nsh.token_sampling`). In float32 a call's text
+    is the same alone and in any batch; in bfloat16 it need not be.
 
     Parameters
     ----------
@@ -150,17 +150,18 @@ class TransformersEngine:
         self, rows: Sequence[Row], sizes: Sequence[int], start: Callable[[Sequence[int]], Any]
     ) -> Iterator[tuple[int, Completion]]:
         """Read rows in batches of the given sizes and continue them together, each until its own end."""
-        from nsh.decoding import greedy
+        from nsh.decoding import branched, greedy
 
         begun, model = time.perf_counter(), self.loaded[0]
         held = [self._held(row.call) for row in rows]
         reading = iter(rows)
         batches = [list(islice(reading, size)) for size in sizes]
         prompts = [[row.rest for row in batch] for batch in batches]
-        starts = (start(batch[0].start) for batch in batches)
+        starts = (branched(model, [row.branch for row in batch], start(batch[0].start)) for batch in batches)
         stamp = self._stamp() | {"read_rows": list(sizes), "batch_rows": len(rows)}
         for place, new in greedy(model, prompts, lambda place, new: bool(self._end(rows[place], new)), starts, held):
-            row, own = rows[place], {"shared_start": rows[place].shared}
+            row = rows[place]
+            own = {"shared_start": row.shared + row.branched}
             if row.call.schema:
                 own |= {"structured": self.schemas.library, "forced_tokens": held[place].forced}
             yield row.index, self._completion(row, new, begun, stamp | own)

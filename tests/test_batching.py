@@ -1,6 +1,7 @@
 """Batches of like length: within their limits, nothing lost, and the start that they share."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -73,8 +74,65 @@ def test_stages_follow_one_another_the_longest_prompt_first_each_with_what_all_i
     found = in_order([*short, *long, *alone])
     assert [len(row) for row in found] == [90, 40, 30, 20, 35, 18]
     assert [row.shared for row in found] == [0, 19, 19, 19, 17, 17]  # one token of its own for the shortest
-    assert all(row.start + row.rest == row.prompt.ids for row in found)
+    assert all((*row.start, *row.branch, *row.rest) == row.prompt.ids for row in found)
     assert [len(row) for row in in_order([*short, *long], by_stage=False)] == [40, 35, 30, 20, 18]
+
+
+def told_by(*stages: str, narratives: int = 3, opening: int = 20, story: int = 50) -> list[Row]:
+    """A row for each stage and narrative: an opening of all, the narrative, and the stage's own question."""
+    kinds = [(told, stage) for told in range(narratives) for stage in stages]
+    ids = [(1,) * opening + (10 + told,) * (story + told) + (100 + len(stage),) * 5 for told, stage in kinds]
+    calls = (Call((), 8, stage=stage) for _, stage in kinds)
+    return [Row(n, call, Prompt(ids[n], False, True)) for n, call in enumerate(calls)]
+
+
+def test_rows_of_several_stages_that_tell_one_narrative_come_together_with_it_as_their_branch():
+    rows = told_by("direct", "cot")
+    random.Random(1).shuffle(rows)
+    found = in_order(rows)
+    assert [(row.shared, row.branched) for row in found] == [(20, n) for n in (52, 52, 51, 51, 50, 50)]
+    assert [row.index // 2 for row in found] == [2, 2, 1, 1, 0, 0]  # the narratives, the longest first
+    assert all((*row.start, *row.branch, *row.rest) == row.prompt.ids for row in found)
+
+
+def test_a_stage_that_takes_fewer_narratives_than_another_still_shares_them():
+    few, many = told_by("cot", narratives=1), told_by("direct", narratives=3)
+    found = in_order([*few, *(replace(row, index=row.index + 10) for row in many)])
+    assert sorted((row.call.stage, row.shared, row.branched) for row in found) == [
+        *[("cot", 70, 0), ("direct", 20, 0), ("direct", 20, 0), ("direct", 70, 0)]  # one narrative: all of it is start
+    ]
+
+
+def test_stages_with_a_long_start_of_their_own_and_narratives_with_a_few_words_in_common_stay_as_they_are():
+    apart = [*told_by("extract", opening=300), *told_by("direct", opening=20)]
+    found = in_order(replace(row, index=n) for n, row in enumerate(apart))
+    assert [(row.call.stage, row.shared, row.branched) for row in found] == [("extract", 300, 0)] * 3 + [
+        ("direct", 20, 0)
+    ] * 3
+    assert {row.branched for row in in_order(told_by("direct", "cot", story=14))} == {0}  # 14 to 16 tokens of 21
+
+
+def test_a_prompt_that_is_drawn_from_several_times_is_read_once():
+    drawn = [replace(row, index=n) for n, row in enumerate(told_by("direct") * 3)]
+    assert [(row.shared, row.branched, len(row.rest)) for row in in_order(drawn)] == [
+        (20, told + 4, 1) for told in (52, 52, 52, 51, 51, 51, 50, 50, 50)
+    ]
+
+
+def test_branches_are_counted_once_and_a_batch_has_them_for_all_its_rows_or_for_none():
+    rows = in_order(told_by("direct", "cot", "facts", narratives=6))  # branches of 55 to 50 tokens, rests of 5
+    assert plan(rows, budget=220, room=10_000) == [12, 6]  # 4 x 55; 12 x 5 tokens come on top, read by themselves
+    assert plan(rows, budget=25, room=10_000) == [3] * 6  # one branch a batch, though it is over the budget
+    assert plan(rows, budget=220, room=10 * 80) == [10]  # 10 x 80; what is left begins the next
+    without = [replace(row, shared=20, branched=0) for row in told_by("direct")]
+    assert plan([*rows[:3], *without], budget=10_000, room=10_000) == [3, 3]
+
+
+def test_rows_with_long_branches_and_rows_with_long_rests_are_as_wide_as_both():
+    narrow = Row(0, Call((), 8), Prompt((1,) * 100, False, True), 10, 80)  # 10, 80 and 10 tokens
+    other = Row(1, Call((), 8), Prompt((1,) * 10 + (2,) * 90, False, True), 10, 20)  # 10, 20 and 70
+    assert plan([narrow, other], budget=1000, room=2 * 160) == [2]
+    assert plan([narrow, other], budget=1000, room=2 * 160 - 1) == [1]
 
 
 def test_a_short_start_is_not_read_apart():

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoModelForCausalLM  # noqa: E402
 from transformers.cache_utils import DynamicLayer  # noqa: E402
 
-from nsh.decoding import greedy, joinable, read  # noqa: E402
+from nsh.decoding import branched, greedy, joinable, read  # noqa: E402
 from nsh.scale import wide  # noqa: E402
 from nsh.scale.growing import ROOM, GrowingLayer  # noqa: E402
 from nsh.scale.wide import widen  # noqa: E402
@@ -53,6 +53,26 @@ def test_batches_with_starts_of_their_own_are_continued_together(model):
     batches = [[p[6:] for p in PROMPTS[5:]], PROMPTS[:2], [p[3:] for p in PROMPTS[2:5]]]
     new = dict(greedy(model, batches, lambda place, new: len(new) == 12, iter(starts)))
     assert list(new.values()) == [plainest(model, prompt, 12) for prompt in [*PROMPTS[5:], *PROMPTS[:2], *PROMPTS[2:5]]]
+
+
+@pytest.mark.parametrize("opening", [0, 4])
+def test_branches_of_a_batch_are_read_once_each_and_change_nothing(model, opening):
+    told, asked = [PROMPTS[n][opening:] for n in (3, 3, 3, 5, 2, 2)], [[40, 41], [42], [43] * 9, [40], [42, 43], [44]]
+    start = read(model, [PROMPTS[0][:opening]]) if opening else None
+    passes = []
+    hook = model.register_forward_pre_hook(lambda *got: passes.append(got[2]["input_ids"].shape), with_kwargs=True)
+    begun = branched(model, told, start)
+    new = dict(greedy(model, [asked], lambda place, new: len(new) == 12, [begun]))
+    hook.remove()
+    assert passes[:3] == [(3, len(told[3])), (6, 9), (6, 1)]  # the three that differ, the rests of all, a step
+    whole = [[*PROMPTS[0][:opening], *one, *other] for one, other in zip(told, asked, strict=True)]
+    assert new == {place: plainest(model, prompt, 12) for place, prompt in enumerate(whole)}
+
+
+def test_without_branches_the_start_is_what_goes_on(model):
+    start = read(model, [PROMPTS[0][:4]])
+    assert branched(model, [[], []], start) is start
+    assert branched(model, [[], []]) is None
 
 
 def test_rows_that_leave_early_do_not_disturb_the_others(model):

@@ -3,6 +3,7 @@
 import json
 import zlib
 from dataclasses import replace
+from os.path import commonprefix
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -86,6 +87,20 @@ def test_prompt_tokens_of_prompts_known_whole_are_those_of_the_run(todo, tmp_pat
         told = lines.loc[name, ["calls", "prompt_tokens", "exact_tokens"]].tolist()
         assert told == [len(prompts), tokens_of, tokens_of]
     assert calls.query("stage in ('rewrite', 'extract')")["tokens"].sum() == sum(words(c.messages) for c in first)
+
+
+def test_what_prompts_begin_with_alike_is_planned_to_be_read_once(tmp_path):
+    """Two conditions that ask about the same narratives, counted in characters: a narrative is read for both."""
+    few = load_cases("samples", 2)
+    ordered = [job for name in ("direct", "cot") for job in jobs(few, name)]
+    lines, _ = planned(ordered, Store(tmp_path))
+    texts = [next(job.start()).messages[-1][1] for job in ordered]
+    alike = sum(map(len, map(commonprefix, zip(texts[:6], texts[6:], strict=True))))
+    assert lines["read_tokens"].sum() / lines["prompt_tokens"].sum() == pytest.approx(
+        1 - alike / sum(map(len, texts)), abs=0.02
+    )
+    alone, _ = planned(ordered[:6], Store(tmp_path))
+    assert alone.loc["direct", "read_tokens"] == alone.loc["direct", "prompt_tokens"]
 
 
 def test_a_prompt_that_holds_a_reply_is_counted_with_its_expected_length(tmp_path):
@@ -320,7 +335,7 @@ def test_a_gpu_s_time_in_float32_is_known_from_its_runs_alone(tmp_path, monkeypa
     assert half.total["seconds"] > 0 and half.time_from and half.gpus == whole.gpus == 1
     assert whole.total["seconds"] != whole.total["seconds"] and not whole.time_from
     ran = {"machine": "x", "engine": "transformers", "model": spec.identity()["model"], "dtype": "float32", "byte": 4}
-    ran |= {"parameters": 8.2, "seconds": 9.0, "prompt_tokens": 1000, "steps": 10, "new_tokens": 100, "stages": {}}
+    ran |= {"parameters": 8.2, "seconds": 9.0, "read_tokens": 1000, "steps": 10, "new_tokens": 100, "stages": {}}
     for gpu in ("NVIDIA H100 80GB HBM3", "Unheard Of"):
         monkeypatch.setattr(rates, "machine", lambda gpu=gpu: ("x", gpu))
         planner = estimate.Planner(Store(tmp_path))

@@ -48,6 +48,7 @@ def test_a_run_is_logged_beside_its_plan_and_the_next_plan_uses_it(tiny, store):
         assert row[name] == row["stages"]["direct"][name] == sum(one[name] for one in kept)
     assert row["calls"] == row["estimate"]["calls"] == 6
     assert row["estimate"]["prompt_tokens"] == row["prompt_tokens"] == plan.total["prompt_tokens"]
+    assert row["read_tokens"] == row["estimate"]["read_tokens"] == plan.total["read_tokens"]
     assert row["estimate"]["new_tokens"] == plan.total["new_tokens"] and row["estimate"]["seconds"] is None
     assert row["stages"]["direct"]["budget"] == 6 * 16 and row["finished"] is True
     assert row["steps"] == max(one["new_tokens"] for one in kept), "one batch"
@@ -60,7 +61,9 @@ def test_a_run_is_logged_beside_its_plan_and_the_next_plan_uses_it(tiny, store):
     assert again.total["found"] == 6 and list(again.lengths_from) == ["the store"], "rather than another model"
     generate([study(tiny, "debias")])
     assert [list(run["stages"]) for run in runs(store)] == [["direct"], ["debias"]]
-    assert runs(store)[1]["estimate"]["seconds"] > 0
+    later = runs(store)[1]
+    assert later["estimate"]["seconds"] > 0
+    assert later["read_tokens"] == later["estimate"]["read_tokens"] < later["prompt_tokens"]
 
 
 def test_a_run_that_makes_nothing_is_not_logged(store):
@@ -139,7 +142,7 @@ def test_batches_take_the_steps_of_their_longest_reply(store):
 
 def ran(prompt, steps, new, reading=1.0, writing=1.0, **other):
     """A run that took so many times what `BASE` says."""
-    work = {"prompt_tokens": prompt, "steps": steps, "new_tokens": new}
+    work = {"read_tokens": prompt, "steps": steps, "new_tokens": new}
     read, write = BASE.seconds(work, 1, 4)
     own = OWN | {"machine": machine()[0], "parameters": 1, "byte": 4} | other
     return own | work | {"seconds": reading * read + writing * write}
@@ -147,7 +150,7 @@ def ran(prompt, steps, new, reading=1.0, writing=1.0, **other):
 
 def test_seconds_are_operations_bytes_and_their_rates():
     """Two operations a parameter and token; one pass over the weights a step."""
-    work = {"prompt_tokens": 3000, "steps": 200, "new_tokens": 1000}
+    work = {"read_tokens": 3000, "steps": 200, "new_tokens": 1000}
     read, write = BASE.seconds(work, 0.5, 2)
     assert read == pytest.approx(2 * 0.5e9 * 3000 / 100e9)
     assert write == pytest.approx(0.5e9 * 2 * 200 / 10e9 + 2 * 0.5e9 * 1000 / 50e9)

@@ -17,10 +17,11 @@ from nsh.errors import EngineError
 from nsh.extraction import SCHEMA, read_extraction
 from nsh.models import resolve
 from nsh.prompts import ask
+from nsh.scale.stages import read_shares
 from nsh.transformers_engine import TransformersEngine
 
 WORDS = "A 52-year-old man has had a fever, a cough, night sweats and a rash since Monday. Which option is correct?"
-PROMPTS = [" ".join(WORDS.split()[: 2 * n + 1]) for n in range(8)]
+PROMPTS = [" ".join(WORDS.split()[-2 * n - 1 :]) for n in range(8)]  # no two begin alike
 
 
 def calls(budget: int = 16, **options) -> list[Call]:
@@ -100,6 +101,31 @@ def test_each_stage_s_common_start_is_read_once_and_texts_are_those_of_one_at_a_
         assert len([given for given in read_starts if len(given) == 2]) == 2  # one start for each of two stages
     shared = {(call.stage, done[n].stamp["shared_start"] >= 16) for n, call in enumerate(mixed)}
     assert shared == {("rewrite", True), ("extract", True), ("", False), ("answer", False)}
+
+
+def test_a_narrative_of_several_stages_is_read_once_and_texts_are_those_of_one_at_a_time(engine, monkeypatch):
+    """Two stages ask about the same narratives after the same words, a third after others."""
+    told = [f"{' '.join(WORDS.split()[n:])} {prompt}" for n, prompt in enumerate(PROMPTS[3:7])]
+    asked = {"direct": (WORDS[::-1], "Answer."), "cot": (WORDS[::-1], "Think first."), "debias": (WORDS, "Answer.")}
+    mixed = [
+        Call((("user", f"{before} {narrative} {after}"),), 5 + 7 * (stage == "cot"), "ABCD", stage=stage)
+        for narrative in told
+        for stage, (before, after) in asked.items()
+    ]
+    alone = [text for call in mixed for text in texts(engine, [call])]
+    fed = []
+    monkeypatch.setattr(decoding, "read", lambda *given, plain=decoding.read: fed.extend(given[1]) or plain(*given))
+    for budget in (200, 10_000):
+        engine.batch_tokens = budget
+        fed.clear()
+        done = dict(engine.generate(mixed))
+        assert [done[n].text for n in range(len(mixed))] == alone
+    rows = [engine.row(n, call) for n, call in enumerate(mixed)]
+    shares = read_shares(rows)
+    assert sum(map(len, fed)) == pytest.approx(sum(shares[row.index] * len(row) for row in rows))  # as planned
+    assert sum(map(len, fed)) < 0.8 * sum(map(len, rows))
+    alike = [done[row.index].stamp["shared_start"] / len(row) for row in rows if row.call.stage != "debias"]
+    assert min(alike) > 0.5
 
 
 def test_a_budget_that_is_not_given_is_chosen_once_the_model_is_loaded(folder):

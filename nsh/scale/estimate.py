@@ -123,7 +123,7 @@ class Planner:
         if rates and rates.source and len(calls):
             work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
             read, write = rates.seconds(work, size or 1, byte)
-            shares = lines[["prompt_tokens", "new_tokens"]] / [work["prompt_tokens"], work["new_tokens"]]
+            shares = lines[["read_tokens", "new_tokens"]] / [work["read_tokens"], work["new_tokens"]]
             lines["seconds"] = shares @ [read, write]
         stages = dict.fromkeys(calls["stage"]) if len(calls) else ()
         sources = {

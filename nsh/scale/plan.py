@@ -12,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from nsh.batching import Row
+from nsh.chat import Prompt
 from nsh.conditions import CONDITIONS
 from nsh.engines import Call, Completion
 from nsh.errors import NshError, ParameterError
@@ -19,13 +21,15 @@ from nsh.jobs import Job
 from nsh.overview import calls as possible_calls
 from nsh.runner import Outcome, run
 from nsh.scale.lengths import Lengths, label_of
+from nsh.scale.stages import read_shares
 from nsh.store import Store
 
 TO_WORD, TO_HEX = (
     str.maketrans(*way) for way in (("0123456789abcdef", "abcdefghijklmnop"), ("abcdefghijklmnop", "0123456789abcdef"))
 )
 PENDING = re.compile(r"Pending([a-p]{8})(?:\nAnswer: [A-J])?")
-COUNTS = ["answers", "found", "calls", "awaiting", "more", "prompt_tokens", "exact_tokens", "new_tokens", "most_tokens"]
+COUNTS = ["answers", "found", "calls", "awaiting", "more", "prompt_tokens", "exact_tokens", "read_tokens"]
+COUNTS += ["new_tokens", "most_tokens"]
 ROUNDS = 40  # calls of a condition, one after another, after which it is taken to ask for ever
 Count = Callable[[tuple[tuple[str, str], ...]], int]
 
@@ -59,8 +63,10 @@ class PlanningEngine:
         return self._identity
 
     def generate(self, calls: Sequence[Call]) -> Iterator[tuple[int, Completion]]:
-        """Note calls, each with its round, its prompt's tokens without the replies to come and the numbers of the calls
-        that these are awaited from, and give placeholders, whose words hold no digit that could pass for a value.
+        """Note calls and give placeholders, whose words hold no digit that could pass for a value.
+
+        Noted are a call's round, its prompt's tokens without the replies to come, the share of it that is read for this
+        call alone, and the numbers of the calls whose replies are awaited.
 
         Raises
         ------
@@ -70,14 +76,21 @@ class PlanningEngine:
         self._round += 1
         if self._round > ROUNDS:
             raise ParameterError(f"a condition asks for more than {ROUNDS} calls where its replies are placeholders")
+        shares = read_shares(Row(index, call, Prompt(_bytes(call), False, True)) for index, call in enumerate(calls))
         for index, call in enumerate(calls):
             awaited = [int(w.translate(TO_HEX), 16) for _, text in call.messages for w in PENDING.findall(text)]
             known = tuple((role, PENDING.sub("", text)) for role, text in call.messages) if awaited else call.messages
             word = "Pending" + f"{len(self.noted):08x}".translate(TO_WORD)
             stamp = {"noted": len(self.noted)}
             row = {"round": self._round, "stage": label_of(call), "most_tokens": call.max_new_tokens}
-            self.noted.append(row | {"tokens": self._count(known), "awaited": awaited})
+            row |= {"tokens": self._count(known), "read_share": shares[index], "awaited": awaited}
+            self.noted.append(row)
             yield index, Completion(word + f"\nAnswer: {call.letters[:1]}" * bool(call.letters), stamp=stamp)
+
+
+def _bytes(call: Call) -> bytes:
+    """The turns of a call, for what prompts share: read as tokens they share about as large a part."""
+    return "\n".join(word for turn in call.messages for word in turn).encode("utf-8", "surrogatepass")
 
 
 class ReadOnlyStore:
@@ -128,11 +141,12 @@ def count_calls(
         A row per condition: `answers`; `found`, calls in the store; `calls` to be made, of which `awaiting` have
         prompts with replies to come, and how many `more` may follow besides at most (a letter asked for once more, a
         corrected rewrite, a call that is not shared after all; nan where that is not known); `prompt_tokens`, of which
-        `exact_tokens` are of prompts known whole; `new_tokens` expected and `most_tokens`. A call that conditions share
+        `exact_tokens` are of prompts known whole; `read_tokens`, about as many as are read where what prompts begin
+        with alike is read once; `new_tokens` expected and `most_tokens`. A call that conditions share
         counts for the first. Exact but for calls `awaiting`: of these, two with replies that are alike become one.
     calls : pandas.DataFrame
         A row per call to be made: `round` of the run, `stage`, `condition`, `tokens` of its prompt that are known,
-        `prompt_tokens`, `new_tokens`, and `most_tokens`, its budget.
+        `prompt_tokens`, `read_tokens`, `new_tokens`, and `most_tokens`, its budget.
 
     Raises
     ------
@@ -180,6 +194,7 @@ def count_calls(
         call["new_tokens"] = lengths.expected(call["stage"], call["most_tokens"])
     for call in engine.noted:
         call["prompt_tokens"] = call["tokens"] + sum(engine.noted[number]["new_tokens"] for number in call["awaited"])
+        call["read_tokens"] = call["prompt_tokens"] * call["read_share"]
         told = {"calls": 1, "awaiting": bool(call["awaited"]), "exact_tokens": 0 if call["awaited"] else call["tokens"]}
         for name, value in (call | told).items():
             if name in COUNTS:

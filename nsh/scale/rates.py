@@ -1,7 +1,8 @@
 """How fast models run: rates of a stated machine or of a GPU's data sheet, corrected by what earlier runs here took.
 
 The time of a run is that of reading its prompts, one pass over the weights for each step of a batch, and the work on
-each new token. All three follow the number of parameters, so rates measured on one model tell of another.
+each new token. All three follow the number of parameters, so rates measured on one model tell of another. Tokens that
+prompts begin with alike are read once (`read_tokens`).
 """
 
 import os
@@ -38,12 +39,12 @@ class Rates:
 
         Examples
         --------
-        >>> work = {"prompt_tokens": 1000, "steps": 10, "new_tokens": 500}
+        >>> work = {"read_tokens": 1000, "steps": 10, "new_tokens": 500}
         >>> Rates(100, 10, 100, "made up").seconds(work, billions=0.5, byte=2)
         (10.0, 6.0)
         """
         writing = byte * work["steps"] / self.bandwidth + 2 * work["new_tokens"] / self.write
-        return 2 * billions * work["prompt_tokens"] / self.read, billions * writing
+        return 2 * billions * work["read_tokens"] / self.read, billions * writing
 
 
 def bytes_of(dtype: str | None, quantization: str | None) -> float:
@@ -153,7 +154,7 @@ def corrected(rates: Rates, runs: Sequence[Mapping[str, Any]], own: Mapping[str,
     --------
     >>> own = {"model": "m", "engine": "transformers", "dtype": "float32"}
     >>> run = own | {"machine": machine()[0], "parameters": 1, "byte": 4, "seconds": 160.0}
-    >>> run |= {"prompt_tokens": 100, "steps": 100, "new_tokens": 100}  # 80 s by these rates
+    >>> run |= {"read_tokens": 100, "steps": 100, "new_tokens": 100}  # 80 s by these rates
     >>> half = corrected(Rates(10, 10, 10, "made up"), [run], own)
     >>> half.read, half.write, half.source
     (5.0, 5.0, '1 run of this model on this machine')

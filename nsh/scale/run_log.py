@@ -23,7 +23,7 @@ from nsh.store import Store
 
 TOTALS = ("calls", "prompt_tokens", "new_tokens")
 FIELDS = {*TOTALS, "begun", "estimate", "seconds", "steps", "model", "dtype", "machine", "engine"}
-FIELDS |= {"parameters", "byte", "stages", "finished"}
+FIELDS |= {"parameters", "byte", "stages", "finished", "read_tokens"}
 log = logging.getLogger("nsh")
 
 
@@ -141,7 +141,12 @@ def _estimate(
     except Exception as error:  # noqa: BLE001 (whatever it is, the run goes on)
         log.debug("no plan of this run: %s", error)
         return None
-    return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "seconds")}
+    return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "read_tokens", "seconds")}
+
+
+def _read_share(estimate: Mapping[str, float] | None) -> float:
+    """The share of its prompts' tokens that a run reads, as it was planned; all of them where it was not."""
+    return estimate["read_tokens"] / estimate["prompt_tokens"] if estimate and estimate["prompt_tokens"] else 1
 
 
 def _write(store: Store, watched: Logged, spec: ModelSpec, values: Mapping[str, Any], finished: bool) -> None:
@@ -153,6 +158,7 @@ def _write(store: Store, watched: Logged, spec: ModelSpec, values: Mapping[str, 
     row |= {"byte": bytes_of(identity["dtype"], values.get("quantization"))} | watched.row
     row["steps"] += max(watched._batch, default=0)
     row |= {name: sum(stage[name] for stage in watched.stages.values()) for name in TOTALS}
+    row |= {"read_tokens": row["prompt_tokens"] * _read_share(row["estimate"])}
     row |= {"stages": watched.stages, "finished": finished}
     folder = store.folder / "runs"
     folder.mkdir(parents=True, exist_ok=True)
