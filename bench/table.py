@@ -54,11 +54,18 @@ def main() -> None:
 
 
 def read_kept(out: Path) -> dict[str, Any]:
-    """The table that a file holds; an empty one where it holds none."""
+    """The table that a file holds; an empty one where there is no file. Another file is refused, and so kept."""
     try:
-        return json.loads(out.read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+        out.parent.mkdir(parents=True, exist_ok=True)
+        kept = json.loads(out.read_text(encoding="utf-8"))
+        table(kept["rows"])
+        return kept
+    except FileNotFoundError:
         return {}
+    except OSError as error:
+        sys.exit(f"--out {out}: {error.strerror}")
+    except (ValueError, KeyError, TypeError):
+        sys.exit(f"--out {out}: the file holds no table of benchmarks; remove it, or name another")
 
 
 def told(name: str, row: Row) -> dict[str, Any]:
@@ -84,8 +91,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 def keep(options: argparse.Namespace, found: dict[str, list[dict[str, Any]]]) -> None:
     """Write what is known so far."""
     rows = [row for name in NAMES for row in found.get(name, ())]
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2) + "\n", encoding="utf-8")
+    whole = options.out.with_name(f"{options.out.name}.new")  # so that the table is never torn
+    whole.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=2) + "\n", encoding="utf-8")
+    whole.replace(options.out)
 
 
 def machine() -> dict[str, Any]:

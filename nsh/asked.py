@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from nsh.errors import ParameterError
+
 Words = list[str] | None
 ParamsFile = Annotated[
     Path | None,
@@ -14,6 +16,8 @@ Overrides = Annotated[Words, typer.Option("-p", help="One parameter, name=value;
 Models = Annotated[Words, typer.Option("--model", help="A model to run; may be repeated.")]
 Conditions = Annotated[Words, typer.Option("--condition", help="A condition, FILE.py:FUNCTION, all; may be repeated.")]
 
+RUN = ("models", "condition", "conditions", "reference", "batch_tokens", "engine", "tensor_parallel")  # besides `CALLS`
+
 
 def asked_values(file: Path | None, overrides: Words, known: tuple[str, ...] | None = None) -> dict[str, Any]:
     """The parameters of a file, then those of the command line, all checked before anything is loaded.
@@ -21,7 +25,7 @@ def asked_values(file: Path | None, overrides: Words, known: tuple[str, ...] | N
     Raises
     ------
     ParameterError
-        As `nsh.params.check` does.
+        As `nsh.params.check` does, or if one is given twice.
 
     Examples
     --------
@@ -30,7 +34,11 @@ def asked_values(file: Path | None, overrides: Words, known: tuple[str, ...] | N
     """
     from nsh.params import load_file, parse_assignment
 
-    given = dict(parse_assignment(text, known) for text in overrides or ())
+    given: dict[str, Any] = {}
+    for name, value in (parse_assignment(text, known) for text in overrides or ()):
+        if name in given:
+            raise ParameterError(f"-p {name} is given twice")
+        given[name] = value
     return {**(load_file(file) if file else {}), **given}
 
 
@@ -40,7 +48,8 @@ def asked_study(file: Path | None, overrides: Words, models: Words, conditions: 
     Raises
     ------
     ParameterError
-        As `nsh.params.check` does.
+        As `nsh.params.check` does; if a parameter of the command line is none that changes a run; or if `condition` and
+        `conditions` are both given and none is named.
 
     Examples
     --------
@@ -48,8 +57,11 @@ def asked_study(file: Path | None, overrides: Words, models: Words, conditions: 
     ['rewrite']
     """
     from nsh.params import check
+    from nsh.scale.cluster import CALLS
 
-    values = asked_values(file, overrides)
+    values = asked_values(file, overrides, (*CALLS, *RUN))
+    if "condition" in values and "conditions" in values and not conditions:
+        raise ParameterError("condition and conditions are both given: name those to be run by --condition")
     if models:
         values["models"] = check("models", models, "--model")
     from nsh.conditions import CONDITIONS

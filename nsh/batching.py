@@ -15,8 +15,8 @@ from nsh.models import ModelSpec
 class Row:
     """A call with its place in the stream, its prompt in tokens, and how many of these it shares.
 
-    `shared`: so many first tokens with all rows of its stage; `branched`: so many after them with a few, such as those
-    of other stages that tell the same narrative.
+    `shared`: so many first tokens with all rows of its stage, and of those that it comes together with; `branched`: so
+    many after them with a few rows, such as those of other stages that tell the same narrative.
     """
 
     index: int
@@ -34,7 +34,7 @@ class Row:
 
     @property
     def start(self) -> Sequence[int]:
-        """The first tokens, which are read once for all rows of the stage."""
+        """The first tokens, which are read once for all rows that follow one another with them."""
         return self.prompt.ids[: self.shared]
 
     @property
@@ -126,21 +126,20 @@ def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
     >>> plan(rows, budget=300, room=300)
     [1]
     """
-    sizes, last, longest, branches, widths = [], None, 0, 0, (0, 0)
+    sizes, last, longest = [], None, 0
+    branches, widest_branch, widest_rest = 0, 0, 0  # of the last batch
     for row in rows:
-        new = branches + (last is None or row.branch != last.branch)
-        branch, rest = max(widths[0], row.branched), max(widths[1], len(row.rest))
-        joins = last and row.start == last.start and bool(row.branched) == bool(last.branched)
-        if not joins or (sizes[-1] + 1) * rest > budget or (new > 1 and new * branch > budget):
-            joins, new, branch, rest = False, 1, row.branched, len(row.rest)
+        number = branches + (last is None or row.branch != last.branch)
+        branch, rest = max(widest_branch, row.branched), max(widest_rest, len(row.rest))
+        alike = last and row.start == last.start and bool(row.branched) == bool(last.branched)
+        fit = alike and (sizes[-1] + 1) * rest <= budget and (number == 1 or number * branch <= budget)
+        if not fit:
+            number, branch, rest = 1, row.branched, len(row.rest)
         longest = max(longest, row.shared + branch + rest)
         if sizes and (sum(sizes) + 1) * longest > room:
             break
-        if joins:
-            sizes[-1] += 1
-        else:
-            sizes.append(1)
-        last, branches, widths = row, new, (branch, rest)
+        sizes[len(sizes) - bool(fit) :] = [sizes[-1] + 1 if fit else 1]
+        last, branches, widest_branch, widest_rest = row, number, branch, rest
     return sizes
 
 

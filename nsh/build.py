@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from nsh.declared import find_page, pages, parameters
-from nsh.errors import BuildError, KernelDied, NshError
+from nsh.errors import BuildError, EngineError, KernelDied, NshError
 from nsh.execute import execute, fingerprint, staged_page
 from nsh.jobs import changes_calls
 from nsh.making.study import study_of
@@ -39,19 +39,30 @@ def checkout() -> Path:
 
 
 def generate(studies: Iterable[Study]) -> Tally:
-    """Generate all that the studies need and the store lacks, one model in memory at a time."""
+    """Generate all that the studies need and the store lacks, one model in memory at a time.
+
+    Raises
+    ------
+    EngineError
+        If a model cannot be run; the others are run before it is said.
+    """
     plan: dict[str, list[tuple[Study, ModelSpec]]] = {}
     for study in studies:
         for model in study.models:
             way = [study.engine(model).identity, study.values["batch_tokens"]]
             plan.setdefault(json.dumps(way, sort_keys=True), []).append((study, model))
-    total, store = Tally(), Store(store_folder(), packaged_generations())
+    total, store, failed = Tally(), Store(store_folder(), packaged_generations()), []
     for alike in plan.values():
         study, model = alike[0]
         jobs = [job for other, _ in alike for job in other.jobs]
-        with logged(study.engine(model), model, jobs, study.values, store) as engine:
-            total += run(jobs, engine, store)[1]
+        try:
+            with logged(study.engine(model), model, jobs, study.values, store) as engine:
+                total += run(jobs, engine, store)[1]
+        except EngineError as error:
+            failed.append(f"{model.name}: {error}" if len(plan) > 1 else str(error))
     store.close()
+    if failed:
+        raise EngineError("\n".join(failed))
     return total
 
 

@@ -18,7 +18,7 @@ class Prompt:
     `chat_template`: False where the model has none, so the turns are joined by blank lines.
     """
 
-    ids: tuple[int, ...]
+    ids: Sequence[int]
     system_folded: bool
     chat_template: bool
 

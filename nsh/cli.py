@@ -137,9 +137,11 @@ def records(
 ) -> None:
     """Write the records of a run, generating what is missing: a row per model, condition, case and voice."""
     study = asked_study(params_file, overrides, model, condition)
+    from nsh.jobs import own_files
     from nsh.records import check_out, write_records
 
-    check_out(out)
+    own = (file for name in study.conditions for file in own_files(name))
+    check_out(out, filter(None, (params_file, study.values["source"], *own)))
     typer.echo(f"{len(study.records)} records: {write_records(study.records, out, with_text, study.cases)}")
 
 

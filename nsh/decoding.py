@@ -71,8 +71,9 @@ def _plain(cache: DynamicCache) -> bool:
     return all(type(layer) is DynamicLayer for layer in cache.layers)
 
 
-def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = ()) -> Read:
-    """Read prompts in one batch, padded on the left, after a start that all of them share, or a start for each.
+def read(model: Any, prompts: Prompts, start: Read | None = None, places: Sequence[int] = (), held: Held = ()) -> Read:
+    """Read prompts in one batch, padded on the left, after a start: each after its row of it (`places`), or all after
+    the only one.
 
     Examples
     --------
@@ -84,30 +85,28 @@ def read(model: Any, prompts: Prompts, start: Read | None = None, held: Held = (
     mask = pad_sequence([torch.ones_like(row) for row in rows], batch_first=True, padding_side="left")
     cache = DynamicCache(config=model.config)
     if start:
+        before = torch.tensor(places or [0] * len(prompts))
         cache = copy.deepcopy(start.cache)
-        each = len(prompts) // len(start.mask)
-        cache.batch_repeat_interleave(each)
-        mask = torch.cat([start.mask.repeat_interleave(each, 0), mask], dim=1)
+        cache.batch_select_indices(before)
+        mask = torch.cat([start.mask[before], mask], dim=1)
     positions = (mask.cumsum(1) - 1).clamp(min=0)[:, -ids.shape[1] :]
     return Read(cache, mask, positions[:, -1:], _next(model, cache, ids, mask, positions, held))
 
 
-def branched(model: Any, branches: Prompts, start: Read | None = None) -> Read | None:
-    """Read what each prompt goes on with after the start, once where neighbours go on alike; gives a row for each.
-
-    Without branches it is the start.
+def read_branches(model: Any, branches: Prompts, start: Read | None = None) -> tuple[Read | None, list[int]]:
+    """Read what each prompt goes on with after the start, once where neighbours go on alike; gives the rows that were
+    read and the place of each prompt's among them. Without branches it is the start.
 
     Examples
     --------
-    >>> branched(model, [[1, 5, 7], [1, 5, 7], [1, 9]]).tokens  # doctest: +SKIP
-    tensor([7, 7, 4])
+    >>> rows, places = read_branches(model, [[1, 5, 7], [1, 5, 7], [1, 9]])  # doctest: +SKIP
+    >>> rows.tokens, places  # doctest: +SKIP
+    (tensor([7, 4]), [0, 0, 1])
     """
     if not any(branches):
-        return start
-    places = [0, *accumulate(one != other for one, other in pairwise(branches))]
-    state = read(model, [own for own, _ in groupby(branches)], start)
-    state.keep(places)
-    return state
+        return start, [0] * len(branches)
+    distinct = [branch for branch, _ in groupby(branches)]
+    return read(model, distinct, start), [0, *accumulate(one != other for one, other in pairwise(branches))]
 
 
 def joined(parts: Sequence[Read]) -> Read:
@@ -127,7 +126,7 @@ def greedy(
     model: Any,
     batches: Sequence[Prompts],
     finished: Callable[[int, list[int]], bool],
-    starts: Iterable[Read | None] = (),
+    starts: Iterable[tuple[Read | None, Sequence[int]]] = (),
     held: Held = (),
 ) -> Iterator[tuple[int, list[int]]]:
     """Continue prompts token by token, always by the most likely one, or where a row is held, by the one taken for it.
@@ -139,9 +138,9 @@ def greedy(
         Read batch by batch, continued together.
     finished : callable
         Given a prompt's place and its new tokens after each step, whether it ends there.
-    starts : iterable of Read or None, optional
-        For each batch what its prompts begin with and are given without, if anything, in one row or in a row for each;
-        asked for when it is read.
+    starts : iterable of (Read or None, sequence of int), optional
+        For each batch what its prompts begin with and are given without, if anything, and each one's row of it; asked
+        for when it is read.
     held : sequence, optional
         For each prompt None, or an object such as `nsh.structured.Reply` or `nsh.token_sampling.Sampler`, whose
         `next` takes the scores of all tokens and gives the one to take.
@@ -158,8 +157,8 @@ def greedy(
     """
     held = held or [None] * sum(map(len, batches))
     takers = iter(held)
-    begun = zip(batches, starts or repeat(None), strict=False)
-    state = joined([read(model, prompts, start, list(islice(takers, len(prompts)))) for prompts, start in begun])
+    begun = zip(batches, starts or repeat((None, ())), strict=False)
+    state = joined([read(model, prompts, *start, list(islice(takers, len(prompts)))) for prompts, start in begun])
     rows = [(place, []) for place in range(len(state.tokens))]
     while True:
         for (_, new), token in zip(rows, state.tokens.tolist(), strict=True):

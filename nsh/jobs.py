@@ -159,8 +159,8 @@ def find_condition(name: str) -> Condition:
         raise ParameterError(f"condition {name!r}: the name {function} is taken")
     try:
         condition = runpy.run_path(path).get(function)
-    except (OSError, SyntaxError, ImportError, NameError, AttributeError, TypeError, ValueError) as error:
-        raise ParameterError(f"condition {name!r}: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 (whatever a file does when it is run)
+        raise ParameterError(f"condition {name!r}: {type(error).__name__}: {error}") from None
     if condition is None:
         raise ParameterError(f"condition {name!r}: {function} is not in it")
     taken = list(inspect.signature(condition).parameters) if inspect.isgeneratorfunction(condition) else []

@@ -15,7 +15,7 @@ from nsh.errors import ParameterError
 TODAY = "2024-07-26"  # what chat templates that print the date are told: Llama 3.1's own default
 QUANTIZED = {"4bit": "bitsandbytes 4-bit nf4 (reconstructed)"}
 _HUB_ID = re.compile(r"([\w-][\w.-]*/([\w.-]+))(?:@([\w.-]+))?")
-_MEBIBYTE = 1 << 20
+_PIECES, _PIECE = 64, 1 << 16  # of a file of weights, to tell it from another
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,8 @@ def _local(model: str, path: Path) -> ModelSpec:
 
 
 def fingerprint(path: Path) -> str:
-    """Hash of names, sizes, and first and last MiB of a file or of a folder's files: fast however large they are.
+    """Hash of the names and sizes of a file or of a folder's files, and of pieces of 64 KiB, spread evenly and the last
+    one: files of less than 4 MiB are read whole, and the largest take no longer than 4 MiB.
 
     Examples
     --------
@@ -171,7 +172,7 @@ def fingerprint(path: Path) -> str:
             size = file.stat().st_size
             digest.update(f"{file.name} {size}\n".encode())
             with file.open("rb") as stream:
-                digest.update(stream.read(_MEBIBYTE))
-                stream.seek(max(_MEBIBYTE, size - _MEBIBYTE))
-                digest.update(stream.read(_MEBIBYTE))
+                for start in sorted({*range(0, size, max(_PIECE, -(-size // _PIECES))), max(0, size - _PIECE)}):
+                    stream.seek(start)
+                    digest.update(stream.read(_PIECE))
     return digest.hexdigest()[:16]

@@ -17,7 +17,7 @@ def short(text: str) -> str:
 
 def store_folder() -> Path:
     """The folder of generations: $NSH_STORE, else `_store` in the checkout."""
-    return Path(os.environ.get("NSH_STORE") or root() / "_store")
+    return Path(os.environ.get("NSH_STORE") or root() / "_store").expanduser()
 
 
 def packaged_generations() -> Path | None:
@@ -29,7 +29,7 @@ def packaged_generations() -> Path | None:
 def cache_folder() -> Path:
     """The folder of what can be fetched or converted again: $NSH_CACHE, else `nsh` in the user's cache."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(os.environ.get("NSH_CACHE") or Path(base) / "nsh")
+    return Path(os.environ.get("NSH_CACHE") or Path(base) / "nsh").expanduser()
 
 
 def medqa_test() -> Path | None:

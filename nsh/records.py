@@ -171,16 +171,19 @@ def read_records(path: str | Path) -> pd.DataFrame:
     return records_frame(rows)
 
 
-def check_out(path: str | Path) -> Path:
+def check_out(path: str | Path, read: Iterable[str | Path] = ()) -> Path:
     """Refuse a file that `write_records` could not write, before anything is run for it.
 
     Raises
     ------
     ParameterError
-        If its ending is none of `ENDINGS`, or its folder does not exist.
+        If its ending is none of `ENDINGS`, its folder does not exist, it is a folder, or it is a file that the run
+        reads.
     """
     path = Path(path)
-    if path.suffix not in ENDINGS or not path.parent.is_dir():
+    if any(path.resolve() == Path(other).resolve() for other in read):
+        raise ParameterError(f"--out {path}: the run reads this file")
+    if path.suffix not in ENDINGS or not path.parent.is_dir() or path.is_dir():
         endings = ", ".join(ENDINGS)
         raise ParameterError(f"--out {path}: expected a file that ends in one of {endings}, in a folder that exists")
     return path

@@ -6,7 +6,7 @@ from typing import Any
 
 from nsh.conditions import Answer, Steps
 from nsh.engines import Call, Completion, Engine
-from nsh.errors import ParameterError
+from nsh.errors import NshError, ParameterError
 from nsh.jobs import PAPERS_WAY, Job
 from nsh.progress import Progress
 from nsh.store import Store, key_of
@@ -34,7 +34,13 @@ class Outcome:
         self.departures = {f"{name} {value}": None for name, value in chosen if value != getattr(PAPERS_WAY, name)}
 
     def advance(self, completion: Completion | None) -> None:
-        """Send the job its completion (None starts it): it asks for another call or answers."""
+        """Send the job its completion (None starts it): it asks for another call or answers.
+
+        Raises
+        ------
+        ParameterError
+            If the condition raises an error, asks for no `Call`, or answers with no `Answer` or no option's letter.
+        """
         if completion and completion.stamp.get("forced_tokens"):
             self.departures["cut and closed"] = None
         try:
@@ -45,7 +51,17 @@ class Outcome:
                 raise ParameterError(
                     f"condition {self.job.name} returned {end.value!r}; an Answer is expected"
                 ) from None
+            if end.value.letter not in (None, *self.job.case.options):
+                letters = ", ".join(self.job.case.options)
+                raise ParameterError(
+                    f"condition {self.job.name} answered {end.value.letter!r}; None or one of {letters} is expected"
+                ) from None
             return
+        except NshError:
+            raise
+        except Exception as error:
+            where = f"condition {self.job.name}, case {self.job.case.id}, {self.job.voice}"
+            raise ParameterError(f"{where}: {type(error).__name__}: {error}") from error
         if not isinstance(wanted, Call):
             raise ParameterError(f"condition {self.job.name} yielded {wanted!r}; a Call is expected (nsh.prompts.ask)")
         self.call = self.job.settings.apply(wanted)

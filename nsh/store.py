@@ -55,10 +55,12 @@ def _completion(file: BinaryIO) -> Completion | None:
     start = file.tell()
     try:
         row = json.loads(file.readline())
-        return Completion(*(row[name] for name in _FIELDS))
+        if isinstance(row["text"], str) and isinstance(row["stamp"], dict):
+            return Completion(*(row[name] for name in _FIELDS))
     except (ValueError, KeyError):
-        log.warning("%s: the line at byte %d is damaged and left out", file.name, start)
-        return None
+        pass
+    log.warning("%s: the line at byte %d is damaged and left out", file.name, start)
+    return None
 
 
 class Store:
@@ -95,7 +97,7 @@ class Store:
 
     def _index(self, path: Path) -> None:
         """Note where each key of a file lies; leave out lines that are torn or are not the store's."""
-        start, here = 0, len(self._files) << _BYTES
+        start, here, foreign = 0, len(self._files) << _BYTES, []
         self._files.append(path)
         with path.open("rb", 1 << 20) as file:
             for line in file:
@@ -104,8 +106,11 @@ class Store:
                     key = match[1].decode()
                     self._places[key] = (*self._places.get(key, ()), here + start)
                 elif line.strip():
-                    log.warning("%s: a torn or foreign line at byte %d is left out, and redone", path, start)
+                    foreign.append(start)
                 start += len(line)
+        if foreign:
+            said = "%s: %d torn or foreign lines, the first at byte %d, are left out; a torn one is made again"
+            log.warning(said, path, len(foreign), foreign[0])
 
     def get(self, key: str) -> Completion | None:
         """The completion kept under a key, or None; a line that cannot be read counts as absent."""

@@ -205,5 +205,5 @@ class Study:
 
 def _stamp(outcome: Outcome) -> str:
     """Engine, device and versions that made an answer."""
-    stamp = outcome.completions[-1].stamp
+    stamp = outcome.completions[-1].stamp if outcome.completions else {}  # an answer may take no call
     return without_tokens(", ".join(str(stamp[name]) for name in ("engine", "device", "versions") if stamp.get(name)))

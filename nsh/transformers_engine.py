@@ -150,14 +150,14 @@ class TransformersEngine:
         self, rows: Sequence[Row], sizes: Sequence[int], start: Callable[[Sequence[int]], Any]
     ) -> Iterator[tuple[int, Completion]]:
         """Read rows in batches of the given sizes and continue them together, each until its own end."""
-        from nsh.decoding import branched, greedy
+        from nsh.decoding import greedy, read_branches
 
         begun, model = time.perf_counter(), self.loaded[0]
         held = [self._held(row.call) for row in rows]
         reading = iter(rows)
         batches = [list(islice(reading, size)) for size in sizes]
         prompts = [[row.rest for row in batch] for batch in batches]
-        starts = (branched(model, [row.branch for row in batch], start(batch[0].start)) for batch in batches)
+        starts = (read_branches(model, [row.branch for row in batch], start(batch[0].start)) for batch in batches)
         stamp = self._stamp() | {"read_rows": list(sizes), "batch_rows": len(rows)}
         for place, new in greedy(model, prompts, lambda place, new: bool(self._end(rows[place], new)), starts, held):
             row = rows[place]

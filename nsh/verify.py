@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 from nsh.engines import StoreEngine
+from nsh.errors import MissingDataError
 from nsh.jobs import Job
 from nsh.place import packaged_generations
 from nsh.runner import run
@@ -48,7 +49,7 @@ def verify(studies: Iterable[Study], share: float = 0.1, seed: int = 0) -> Agree
     Raises
     ------
     MissingDataError
-        If a generation is not among the packaged ones.
+        If a generation is not among the packaged ones, or these are switched off.
     EngineError
         If the model cannot be loaded.
 
@@ -57,6 +58,8 @@ def verify(studies: Iterable[Study], share: float = 0.1, seed: int = 0) -> Agree
     >>> verify([study])  # doctest: +SKIP
     Agreement(n=7, known=72, same_answer=7, same_texts=7)
     """
+    if not packaged_generations():
+        raise MissingDataError("NSH_PACKAGED=off: the packaged answers, which are to be made again, are switched off")
     found: dict[tuple[str, str, str, str], tuple[Study, Job]] = {}
     for study in studies:
         for job in study.jobs:

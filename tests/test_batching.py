@@ -70,7 +70,7 @@ def test_only_the_rows_that_are_taken_are_looked_at():
 
 def test_stages_follow_one_another_the_longest_prompt_first_each_with_what_all_its_prompts_begin_with():
     long, short = rows_of([30, 20, 40], stage="rewrite"), rows_of([35, 18], stage="direct", first=2)
-    alone = rows_of([90], stage="extract")
+    alone = rows_of([90], stage="extract", first=3)
     found = in_order([*short, *long, *alone])
     assert [len(row) for row in found] == [90, 40, 30, 20, 35, 18]
     assert [row.shared for row in found] == [0, 19, 19, 19, 17, 17]  # one token of its own for the shortest
@@ -96,11 +96,32 @@ def test_rows_of_several_stages_that_tell_one_narrative_come_together_with_it_as
 
 
 def test_a_stage_that_takes_fewer_narratives_than_another_still_shares_them():
-    few, many = told_by("cot", narratives=1), told_by("direct", narratives=3)
+    few, many = told_by("cot", narratives=1), told_by("direct", narratives=2)
     found = in_order([*few, *(replace(row, index=row.index + 10) for row in many)])
     assert sorted((row.call.stage, row.shared, row.branched) for row in found) == [
-        *[("cot", 70, 0), ("direct", 20, 0), ("direct", 20, 0), ("direct", 70, 0)]  # one narrative: all of it is start
+        ("cot", 20, 50),
+        ("direct", 20, 0),  # alone, and yet with its stage's start
+        ("direct", 20, 50),
     ]
+
+
+def test_rows_whose_budgets_are_far_apart_do_not_wait_for_one_another():
+    budgets = {"cot": 1280, "direct": 128, "facts": 512}
+    rows = [replace(row, call=replace(row.call, max_new_tokens=budgets[row.call.stage])) for row in told_by(*budgets)]
+    found = in_order(rows)
+    assert {(row.call.stage, row.branched > 0) for row in found} == {("cot", False), ("direct", True), ("facts", True)}
+    assert sorted(row.index for row in found) == list(range(9))
+
+
+@pytest.mark.parametrize("between", [1, 150])
+def test_a_longer_question_about_a_narrative_keeps_no_others_apart(between):
+    """Whatever its first token, before or behind the others in order."""
+    rows = told_by("direct", "cot", narratives=2)
+    long = [
+        Row(10 + n, Call((), 8, stage="long"), Prompt(row.prompt.ids[:-5] + (between,) * 80, False, True))
+        for n, row in enumerate(rows[::2])
+    ]
+    assert [row.branched for row in in_order([*rows, *long])] == [51, 51, 51, 50, 50, 50]
 
 
 def test_stages_with_a_long_start_of_their_own_and_narratives_with_a_few_words_in_common_stay_as_they_are():
@@ -109,7 +130,7 @@ def test_stages_with_a_long_start_of_their_own_and_narratives_with_a_few_words_i
     assert [(row.call.stage, row.shared, row.branched) for row in found] == [("extract", 300, 0)] * 3 + [
         ("direct", 20, 0)
     ] * 3
-    assert {row.branched for row in in_order(told_by("direct", "cot", story=14))} == {0}  # 14 to 16 tokens of 21
+    assert {row.branched for row in in_order(told_by("direct", "cot", story=13))} == {0}  # 13 to 15 tokens
 
 
 def test_a_prompt_that_is_drawn_from_several_times_is_read_once():

@@ -84,6 +84,16 @@ def test_a_quick_look_leaves_what_was_measured(monkeypatch, tmp_path):
     assert sorted(path.name for path in (tmp_path / "_build").iterdir()) == ["bench-quick.json", "bench.json"]
 
 
+@pytest.mark.parametrize("held", ["a readme", '{"rows": [ torn', "[1]", '{"rows": [{"ratio": 1}]}'])
+def test_a_file_that_is_no_table_is_not_written_over(monkeypatch, tmp_path, held):
+    monkeypatch.setattr("prefix.rows", lambda options: [Row("a", "b", [1.0], [2.0])])
+    (tmp_path / "kept").write_text(held, encoding="utf-8")
+    for out, said in (("kept", "no table of benchmarks"), (".", "directory"), ("kept/table.json", "directory|exists")):
+        with pytest.raises(SystemExit, match=said):
+            run(monkeypatch, tmp_path / out, "prefix")
+    assert (tmp_path / "kept").read_text(encoding="utf-8") == held
+
+
 def test_every_benchmark_of_the_table_has_rows():
     import importlib
 

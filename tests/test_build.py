@@ -8,8 +8,10 @@ import pytest
 
 from nsh import build, execute
 from nsh.declared import find_page
-from nsh.errors import CellError
+from nsh.engines import ScriptedEngine
+from nsh.errors import CellError, EngineError
 from nsh.params import for_page
+from nsh.store import Store
 from nsh.study import Study
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -137,3 +139,19 @@ def test_studies_that_run_alike_share_one_engine(folder, monkeypatch):
     values = for_page(page, {"models": ["scripted"], "n_cases": 2})
     tally = build.generate([Study(page.slug, values), Study(page.slug, values)])
     assert (tally.generated, tally.found, tally.shared) == (6, 0, 6)
+
+
+def test_a_model_that_cannot_be_run_leaves_the_others(folder, monkeypatch):
+    monkeypatch.setenv("NSH_STORE", str(folder / "store"))
+    page = find_page("voices-05-anchoring")
+    values = for_page(page, {"models": ["scripted/broken", "scripted"], "n_cases": 2})
+
+    def generate(engine, calls, plain=ScriptedEngine.generate):
+        if "broken" in engine.identity["model"]:
+            raise EngineError("no weights")
+        yield from plain(engine, calls)
+
+    monkeypatch.setattr(ScriptedEngine, "generate", generate)
+    with pytest.raises(EngineError, match=r"^scripted/broken: no weights$"):
+        build.generate([Study(page.slug, values)])
+    assert len(Store(folder / "store")) == 6

@@ -41,6 +41,10 @@ def nsh(*arguments, cwd=ROOT, **environment):
         (["ledger", "--paper", "fact"], "one of voices, facts, sdoh is expected"),
         (["ledger", "-p", "n_cases=3"], "unknown parameter 'n_cases'"),
         (["generate", "--condition", "direkt"], "did you mean 'direct'"),
+        (["generate", "-p", "voice=cultural"], "unknown parameter 'voice'"),
+        (["plan", "-p", "n_cases=1", "-p", "n_cases=2"], "-p n_cases is given twice"),
+        (["generate", "-p", "condition=cot", "-p", "conditions=[direct]"], "name those to be run by --condition"),
+        (["plan", "--gpu", "", "--model", "scripted"], "did you mean"),
     ],
 )
 def test_a_bad_parameter_stops_at_once_with_code_2(arguments, message):
@@ -120,6 +124,17 @@ def test_all_conditions_are_generated_and_the_next_run_makes_no_call(tmp_path):
     nsh("records", "--out", out, *common, "--condition", "all", cwd=tmp_path, **store)
     counts = pd.read_parquet(out)["condition"].value_counts()
     assert len(counts) == 16 and counts["direct"] == 9 and counts["extract_tools"] == 6
+
+
+def test_records_write_over_nothing_that_the_run_reads(tmp_path):
+    own = tmp_path / "own.csv"
+    own.write_text("case", encoding="utf-8")
+    result = nsh("records", "--model", "scripted", "-p", f"source={own}", "--out", own, NSH_STORE=tmp_path / "store")
+    assert result.returncode == 2 and "the run reads this file" in result.stderr
+    assert own.read_text(encoding="utf-8") == "case"
+    (tmp_path / "dir.csv").mkdir()
+    result = nsh("records", "--model", "scripted", "--out", tmp_path / "dir.csv", NSH_STORE=tmp_path / "store")
+    assert result.returncode == 2 and "--out" in result.stderr and not (tmp_path / "store").exists()
 
 
 def test_a_condition_from_outside_the_package(tmp_path):

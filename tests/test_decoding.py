@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from transformers import AutoModelForCausalLM  # noqa: E402
 from transformers.cache_utils import DynamicLayer  # noqa: E402
 
-from nsh.decoding import branched, greedy, joinable, read  # noqa: E402
+from nsh.decoding import greedy, joinable, read, read_branches  # noqa: E402
 from nsh.scale import wide  # noqa: E402
 from nsh.scale.growing import ROOM, GrowingLayer  # noqa: E402
 from nsh.scale.wide import widen  # noqa: E402
@@ -44,12 +44,12 @@ def test_a_start_that_is_read_once_changes_nothing(model, shared):
     start = read(model, [PROMPTS[0][:shared]])
     rest = [prompt[shared:] for prompt in PROMPTS[1:]]
     for _ in range(2):  # the start is not used up
-        new = dict(greedy(model, [rest[:3], rest[3:]], lambda place, new: len(new) == 12, [start] * 2))
+        new = dict(greedy(model, [rest[:3], rest[3:]], lambda place, new: len(new) == 12, [(start, ())] * 2))
         assert new == {place: plainest(model, prompt, 12) for place, prompt in enumerate(PROMPTS[1:])}
 
 
 def test_batches_with_starts_of_their_own_are_continued_together(model):
-    starts = [read(model, [PROMPTS[0][:6]]), None, read(model, [PROMPTS[0][:3]])]
+    starts = [(read(model, [PROMPTS[0][:6]]), ()), (None, ()), (read(model, [PROMPTS[0][:3]]), ())]
     batches = [[p[6:] for p in PROMPTS[5:]], PROMPTS[:2], [p[3:] for p in PROMPTS[2:5]]]
     new = dict(greedy(model, batches, lambda place, new: len(new) == 12, iter(starts)))
     assert list(new.values()) == [plainest(model, prompt, 12) for prompt in [*PROMPTS[5:], *PROMPTS[:2], *PROMPTS[2:5]]]
@@ -61,7 +61,7 @@ def test_branches_of_a_batch_are_read_once_each_and_change_nothing(model, openin
     start = read(model, [PROMPTS[0][:opening]]) if opening else None
     passes = []
     hook = model.register_forward_pre_hook(lambda *got: passes.append(got[2]["input_ids"].shape), with_kwargs=True)
-    begun = branched(model, told, start)
+    begun = read_branches(model, told, start)
     new = dict(greedy(model, [asked], lambda place, new: len(new) == 12, [begun]))
     hook.remove()
     assert passes[:3] == [(3, len(told[3])), (6, 9), (6, 1)]  # the three that differ, the rests of all, a step
@@ -71,8 +71,8 @@ def test_branches_of_a_batch_are_read_once_each_and_change_nothing(model, openin
 
 def test_without_branches_the_start_is_what_goes_on(model):
     start = read(model, [PROMPTS[0][:4]])
-    assert branched(model, [[], []], start) is start
-    assert branched(model, [[], []]) is None
+    assert read_branches(model, [[], []], start) == (start, [0, 0])
+    assert read_branches(model, [[], []]) == (None, [0, 0])
 
 
 def test_rows_that_leave_early_do_not_disturb_the_others(model):

@@ -66,12 +66,16 @@ def test_a_condition_of_a_file_is_found(outside):
         ("{folder}/mine.py:direct", "the name direct is taken"),
         ("{folder}/broken.py:whisper", "invalid syntax"),
         ("{folder}/lost.py:whisper", "No module named"),
+        ("{folder}/leaves.py:whisper", "SystemExit"),
+        ("{folder}/lacks.py:whisper", "KeyError: 'tone'"),
         ("{folder}/mine.py:PROMPT", "is no generator function"),
     ],
 )
 def test_a_condition_that_is_not_there_is_named(outside, tmp_path, name, message):
     (tmp_path / "broken.py").write_text("def whisper(:\n", encoding="utf-8")
     (tmp_path / "lost.py").write_text("import nosuchmodule_\n", encoding="utf-8")
+    (tmp_path / "leaves.py").write_text("raise SystemExit\n", encoding="utf-8")
+    (tmp_path / "lacks.py").write_text("{}['tone']\n", encoding="utf-8")
     with pytest.raises(ParameterError) as error:
         find_condition(name.format(folder=tmp_path))
     assert message in str(error.value)

@@ -96,6 +96,10 @@ def test_other_weights_in_the_same_place_are_another_model(tmp_path):
     first = resolve(str(tmp_path)).identity()
     weights.write_bytes(bytes((5 << 20) - 1) + b"\1")
     assert resolve(str(tmp_path)).identity() != first
+    trained = bytearray(5 << 20)
+    trained[2 << 20 : 3 << 20] = b"\1" * (1 << 20)  # a fifth of the weights, its ends alike
+    weights.write_bytes(trained)
+    assert resolve(str(tmp_path)).identity() != first
     assert fingerprint(weights) != fingerprint(tmp_path / "config.json")
 
 

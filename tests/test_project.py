@@ -46,7 +46,7 @@ def code_lines(path: Path) -> int:
 def test_nsh_stays_thin():
     """Measures, audits and ledger of three papers take some 1,900 lines; conditions, JSON and models 700. The clinical
     rules, and what single pages show, stand in packages of their own."""
-    limits = {"nsh": 6900, "scale": 1100, "sections": 2150, "making": 750, "decision_support": 400}
+    limits = {"nsh": 6950, "scale": 1150, "sections": 2150, "making": 750, "decision_support": 400}
     for folder, limit in limits.items():
         assert sum(code_lines(path) for path in MODULES if path.parent.name == folder) < limit, folder
 

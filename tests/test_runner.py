@@ -3,6 +3,7 @@
 import pytest
 from made_cases import make_cases
 
+from nsh.conditions import Answer
 from nsh.engines import Call, Completion, ScriptedEngine, StoreEngine
 from nsh.errors import MissingDataError, ParameterError
 from nsh.jobs import Job, Settings, jobs
@@ -109,7 +110,24 @@ def no_call(case, voice):
     yield "Which?"
 
 
-@pytest.mark.parametrize(("condition", "message"), [(no_answer, "returned None"), (no_call, "yielded 'Which\\?'")])
+def no_option(case, voice):
+    return Answer("Z", "ok", (yield Call((("user", "Which?"),), 16)).text)
+
+
+def no_way(case, voice):
+    raise KeyError("tone")
+    yield
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        (no_answer, "returned None"),
+        (no_call, "yielded 'Which\\?'"),
+        (no_option, "no_option answered 'Z'; None or one of A, B"),
+        (no_way, "condition no_way, case .*, clinical: KeyError: 'tone'"),
+    ],
+)
 def test_a_condition_that_is_none_is_named(tmp_path, condition, message):
     with pytest.raises(ParameterError, match=message):
         run([Job(condition, make_cases(1)[0], "clinical")], CountingEngine(), Store(tmp_path))

@@ -98,5 +98,9 @@ def test_a_job_of_a_cluster_has_no_more_memory_than_it_was_given(monkeypatch):
     whole = machine_bytes()
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "512")
     assert machine_bytes() == 512 * 2**20 < whole
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "4G")
+    monkeypatch.setenv("SLURM_MEM_PER_CPU", "256")
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", "3")
+    assert machine_bytes() == 768 << 20
     monkeypatch.setenv("SLURM_MEM_PER_NODE", str(2**40))
     assert machine_bytes() == whole

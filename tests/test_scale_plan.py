@@ -19,11 +19,11 @@ from nsh.conditions import CONDITIONS, Answer
 from nsh.declared import find_page, read_data
 from nsh.engines import Completion, ScriptedEngine, StoreEngine
 from nsh.errors import EngineError, ParameterError
-from nsh.jobs import jobs
+from nsh.jobs import Settings, jobs
 from nsh.models import TODAY, known, resolve
 from nsh.params import for_page, load_file
 from nsh.place import packaged_generations
-from nsh.prompts import ask
+from nsh.prompts import ask, template
 from nsh.runner import run
 from nsh.scale import estimate, rates, tokens
 from nsh.scale.lengths import ASSUMED, FULL, UNKNOWN, Lengths, label_of, steps
@@ -92,15 +92,18 @@ def test_prompt_tokens_of_prompts_known_whole_are_those_of_the_run(todo, tmp_pat
 def test_what_prompts_begin_with_alike_is_planned_to_be_read_once(tmp_path):
     """Two conditions that ask about the same narratives, counted in characters: a narrative is read for both."""
     few = load_cases("samples", 2)
-    ordered = [job for name in ("direct", "cot") for job in jobs(few, name)]
+    ordered = [job for name in ("cot", "facts_cot") for job in jobs(few, name)]
     lines, _ = planned(ordered, Store(tmp_path))
     texts = [next(job.start()).messages[-1][1] for job in ordered]
     alike = sum(map(len, map(commonprefix, zip(texts[:6], texts[6:], strict=True))))
     assert lines["read_tokens"].sum() / lines["prompt_tokens"].sum() == pytest.approx(
         1 - alike / sum(map(len, texts)), abs=0.02
     )
+    held, calls = planned(jobs(few, "rewrite"), Store(tmp_path))
+    frame, known = words(ask("rewrite", narrative="").messages), calls.query("stage == 'answer_from'")["tokens"].sum()
+    assert held["read_tokens"].sum() >= held["prompt_tokens"].sum() - 5 * frame - known, "a reply to come is read whole"
     alone, _ = planned(ordered[:6], Store(tmp_path))
-    assert alone.loc["direct", "read_tokens"] == alone.loc["direct", "prompt_tokens"]
+    assert alone.loc["cot", "read_tokens"] == alone.loc["cot", "prompt_tokens"]
 
 
 def test_a_prompt_that_holds_a_reply_is_counted_with_its_expected_length(tmp_path):
@@ -117,6 +120,27 @@ def test_a_prompt_that_holds_a_reply_is_counted_with_its_expected_length(tmp_pat
     assert lines.loc["rewrite", ["calls", "awaiting", "exact_tokens"]].tolist() == [6, 3, rewriting]
     assert lines.loc["rewrite", "most_tokens"] == 3 * 512 + 3 * 16
     assert calls["new_tokens"].sum() == pytest.approx(3 * (4286 / 18 + 256 * 16 / 18) + 3 * 386 / 43)
+
+
+def corrected(call):
+    """A reply that makes a condition go on as long as it can: an age that nothing states, and no letter."""
+    return f"A 47-year-old. {zlib.crc32(repr(call.messages).encode())}"
+
+
+@pytest.mark.parametrize("settings", [Settings(), Settings(max_new_tokens=32)])
+def test_no_run_takes_more_than_at_most_so_many(settings, tmp_path):
+    """The real runner with replies that need correcting, or that hold no letter."""
+    todo = [job for name in ALL for job in jobs(load_cases("samples", 2), name, settings)]
+    lines, _ = planned(todo, Store(tmp_path / "a"))
+    engine = Spy()
+    engine.reply = corrected
+    run(todo, engine, Store(tmp_path / "b"))
+    assert lines["calls"].sum() < len(engine.calls) <= lines[["calls", "more"]].sum(axis=None)
+    most = sum(call.max_new_tokens for call in engine.calls)
+    assert sum(lines.loc[name, "most_tokens"] for name in ALL) >= most
+    lines, _ = planned([job for job in todo if job.name == "guarded_rewrite"], Store(tmp_path / "c"))
+    budgets = [template(stage)["max_new_tokens"] for stage in ("rewrite", "rewrite_again", "answer_from")]
+    assert lines["most_tokens"].sum() == 6 * sum(min(n, settings.max_new_tokens or n) for n in budgets)
 
 
 def test_what_the_store_holds_is_not_paid_for_again(tmp_path):
@@ -345,6 +369,21 @@ def test_a_gpu_s_time_in_float32_is_known_from_its_runs_alone(tmp_path, monkeypa
         assert told == "1 run of this model on this machine"
 
 
+@pytest.mark.parametrize(
+    ("config", "shares"),
+    [
+        ({}, True),
+        ({"sliding_window": None, "layer_types": None}, True),
+        ({"layer_types": ["full_attention"] * 2}, True),
+        ({"layer_types": ["full_attention", "sliding_attention"]}, False),
+        ({"sliding_window": 4096}, False),
+        ({"attention_chunk_size": 8192}, False),
+    ],
+)
+def test_a_model_with_windows_is_planned_to_read_every_prompt_whole(config, shares):
+    assert estimate._shares(SimpleNamespace(**config)) is shares
+
+
 def test_a_model_that_is_shared_by_too_few_gpus_is_refused(tmp_path, monkeypatch):
     """14 billion parameters of 2 bytes, with room 31.3 GiB, take two L4."""
     monkeypatch.setattr(tokens, "_hub_answers", lambda: False)
@@ -405,7 +444,7 @@ SMALL = SimpleNamespace(
 def picky(case, voice):
     """Takes a number and nothing else."""
     reply = yield ask("direct", case, narrative=case.narratives[voice])
-    return Answer(str(int(reply.text)), "ok", reply.text)
+    return Answer("A", "ok", str(int(reply.text)))
 
 
 def stubborn(case, voice):
@@ -413,7 +452,7 @@ def stubborn(case, voice):
     number = 0
     while not (reply := (yield ask("direct", case, narrative=f"{number}"))).text.isdigit():
         number += 1
-    return Answer(reply.text, "ok", reply.text)
+    return Answer("A", "ok", reply.text)
 
 
 def silent(case, voice):

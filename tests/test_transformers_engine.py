@@ -113,16 +113,16 @@ def test_a_narrative_of_several_stages_is_read_once_and_texts_are_those_of_one_a
         for stage, (before, after) in asked.items()
     ]
     alone = [text for call in mixed for text in texts(engine, [call])]
-    fed = []
+    rows = [engine.row(n, call) for n, call in enumerate(mixed)]
+    shares, fed = read_shares(rows), []
     monkeypatch.setattr(decoding, "read", lambda *given, plain=decoding.read: fed.extend(given[1]) or plain(*given))
     for budget in (200, 10_000):
         engine.batch_tokens = budget
         fed.clear()
         done = dict(engine.generate(mixed))
         assert [done[n].text for n in range(len(mixed))] == alone
-    rows = [engine.row(n, call) for n, call in enumerate(mixed)]
-    shares = read_shares(rows)
-    assert sum(map(len, fed)) == pytest.approx(sum(shares[row.index] * len(row) for row in rows))  # as planned
+        read, planned = sum(map(len, fed)), sum(shares[row.index] * len(row) for row in rows)
+        assert read == pytest.approx(planned) if budget == 10_000 else read >= planned  # a family in two batches, twice
     assert sum(map(len, fed)) < 0.8 * sum(map(len, rows))
     alike = [done[row.index].stamp["shared_start"] / len(row) for row in rows if row.call.stage != "debias"]
     assert min(alike) > 0.5

@@ -51,6 +51,12 @@ def test_another_letter_and_another_text_are_told_apart(study, packaged):
     )
 
 
+def test_without_packaged_answers_it_is_said_that_they_are_off(study, monkeypatch):
+    monkeypatch.setattr(verify, "packaged_generations", lambda: None)
+    with pytest.raises(MissingDataError, match="NSH_PACKAGED=off"):
+        verify.verify([study])
+
+
 def test_a_generation_that_is_not_packaged_is_missed(packaged):
     other = open_page("voices-05-anchoring", models=["scripted"], n_cases=7)
     with pytest.raises(MissingDataError):

@@ -119,6 +119,13 @@ def test_the_plan_is_json_with_names_for_files(capsys):
     assert made["conditions"]["direct"] == {"condition": "direct", "after": None}
     with pytest.raises(ParameterError, match="did you mean 'direct'"):
         plan({}, ["scripted"], ["dircet"])
+    with pytest.raises(ParameterError, match="no model that they could be run with"):
+        plan({"models": []}, [], ["direct"])
+
+
+def test_a_condition_that_is_named_runs_with_the_file_s_models_where_no_page_takes_its_way():
+    made = plan({"models": ["scripted"], "quantization": "4bit"}, [], ["direct"])
+    assert [*made["models"]] == ["scripted"] and [*made["conditions"]] == ["direct"]
 
 
 def test_two_models_whose_names_make_one_name_for_a_file_are_two_jobs():

@@ -134,13 +134,16 @@ def plan(values: Mapping[str, Any], models: list[str], conditions: list[str], gp
     {'scripted': {'model': 'scripted', 'mem_mb': 4096, 'gpu': 0}}
     """
     by_page = needed(values)
-    models = check("models", models, "models") if models else by_page[0]
+    named = by_page[0] or (values.get("models", parameters()["models"].default) if conditions else [])
+    models = check("models", models, "models") if models else named
     conditions = check("conditions", conditions, "conditions") if conditions else by_page[1]
     dtype = values.get("dtype", parameters()["dtype"].default)
     specs = {model: resolve(model) for model in models}
     sharing = values.get("tensor_parallel", 1) if values.get("engine") == "vllm" else None
     if models and not conditions:
         raise ParameterError("no page asks for a condition in this way: name the conditions that are to be run")
+    if conditions and not models:
+        raise ParameterError("models = []: conditions are named, and no model that they could be run with")
     if not 1 <= gpu_gib < inf:
         raise ParameterError(f"gpu_gib = {gpu_gib}: expected 1 or more")
     source, n, case = (values.get(name, parameters()[name].default) for name in ("source", "n_cases", "case"))

@@ -74,7 +74,7 @@ class Planner:
     """
 
     def __init__(self, store: Store, gpu: str | None = None):
-        if gpu:
+        if gpu is not None:
             gpu_rates(gpu)  # refused where it is not listed
         self.store, self.gpu, self.runs = store, gpu, runs(store.folder)
         self._counts: dict[str, Tokens] = {}
@@ -119,6 +119,8 @@ class Planner:
         free = (gpus * rates.memory if gpus else machine_bytes() / 2**30) - (weights or 0)
         width = int(BYTES.get(identity["dtype"], 4))
         room = max(values["batch_tokens"] or 0, _together(config, width, free, bool(gpus)))
+        if config and not _shares(config):
+            lines["read_tokens"] = lines["prompt_tokens"]
         lines["seconds"] = float("nan") if len(calls) else 0.0
         if rates and rates.source and len(calls):
             work = {"steps": steps(calls, lengths, room)} | lines.sum().to_dict()
@@ -148,6 +150,13 @@ class Planner:
             own = {"engine": values.get("engine", "transformers")} | {n: identity[n] for n in ("model", "dtype")}
             rates = corrected(rates_here(identity["dtype"]), self.runs, own)
         return rates if known_size or "this model" in rates.source else None
+
+
+def _shares(config: Any) -> bool:
+    """Whether every layer attends to all places, without which the engine shares no start (`nsh.decoding.joinable`)."""
+    kinds = getattr(config, "layer_types", None)
+    windows = (getattr(config, name, None) for name in ("sliding_window", "attention_chunk_size"))
+    return {*kinds} == {"full_attention"} if kinds else not any(windows)
 
 
 def _gpus(model: str, weights: float, memory: float, values: Mapping[str, Any]) -> int:

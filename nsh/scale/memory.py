@@ -124,14 +124,18 @@ def together_within(beside: int, config: Any, width: int) -> int:
 
 
 def machine_bytes() -> int:
-    """Memory of this machine in bytes, or what Slurm gives this job of it.
+    """Memory of this machine in bytes, or what Slurm gives this job of it, in all or for each processor.
 
     Examples
     --------
     >>> machine_bytes() > 2**30
     True
     """
-    job = int(os.environ.get("SLURM_MEM_PER_NODE") or 0) << 20  # MiB; not set where a job may take all
+    node, each, processors = (
+        int(value) if (value := os.environ.get(f"SLURM_{name}", "")).isdigit() else 0
+        for name in ("MEM_PER_NODE", "MEM_PER_CPU", "CPUS_ON_NODE")
+    )
+    job = (node or each * processors) << 20  # MiB; not set where a job may take all
     return min(filter(None, (os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), job)))
 
 

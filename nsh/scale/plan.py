@@ -12,16 +12,14 @@ from typing import Any
 
 import pandas as pd
 
-from nsh.batching import Row
-from nsh.chat import Prompt
 from nsh.conditions import CONDITIONS
 from nsh.engines import Call, Completion
-from nsh.errors import NshError, ParameterError
+from nsh.errors import ParameterError
 from nsh.jobs import Job
 from nsh.overview import calls as possible_calls
 from nsh.runner import Outcome, run
 from nsh.scale.lengths import Lengths, label_of
-from nsh.scale.stages import read_shares
+from nsh.scale.stages import read_shares_by_text
 from nsh.store import Store
 
 TO_WORD, TO_HEX = (
@@ -66,7 +64,7 @@ class PlanningEngine:
         """Note calls and give placeholders, whose words hold no digit that could pass for a value.
 
         Noted are a call's round, its prompt's tokens without the replies to come, the share of it that is read for this
-        call alone, and the numbers of the calls whose replies are awaited.
+        call where what prompts share is read once, and the numbers of the calls whose replies are awaited.
 
         Raises
         ------
@@ -76,7 +74,7 @@ class PlanningEngine:
         self._round += 1
         if self._round > ROUNDS:
             raise ParameterError(f"a condition asks for more than {ROUNDS} calls where its replies are placeholders")
-        shares = read_shares(Row(index, call, Prompt(_bytes(call), False, True)) for index, call in enumerate(calls))
+        shares = read_shares_by_text(calls)
         for index, call in enumerate(calls):
             awaited = [int(w.translate(TO_HEX), 16) for _, text in call.messages for w in PENDING.findall(text)]
             known = tuple((role, PENDING.sub("", text)) for role, text in call.messages) if awaited else call.messages
@@ -86,11 +84,6 @@ class PlanningEngine:
             row |= {"tokens": self._count(known), "read_share": shares[index], "awaited": awaited}
             self.noted.append(row)
             yield index, Completion(word + f"\nAnswer: {call.letters[:1]}" * bool(call.letters), stamp=stamp)
-
-
-def _bytes(call: Call) -> bytes:
-    """The turns of a call, for what prompts share: read as tokens they share about as large a part."""
-    return "\n".join(word for turn in call.messages for word in turn).encode("utf-8", "surrogatepass")
 
 
 class ReadOnlyStore:
@@ -142,8 +135,9 @@ def count_calls(
         prompts with replies to come, and how many `more` may follow besides at most (a letter asked for once more, a
         corrected rewrite, a call that is not shared after all; nan where that is not known); `prompt_tokens`, of which
         `exact_tokens` are of prompts known whole; `read_tokens`, about as many as are read where what prompts begin
-        with alike is read once; `new_tokens` expected and `most_tokens`. A call that conditions share
-        counts for the first. Exact but for calls `awaiting`: of these, two with replies that are alike become one.
+        with alike is read once; `new_tokens` expected and `most_tokens`, those calls included. A
+        call that conditions share counts for the first. Exact but for calls `awaiting`: of these, two with replies that
+        are alike become one.
     calls : pandas.DataFrame
         A row per call to be made: `round` of the run, `stage`, `condition`, `tokens` of its prompt that are known,
         `prompt_tokens`, `read_tokens`, `new_tokens`, and `most_tokens`, its budget.
@@ -169,21 +163,20 @@ def count_calls(
     paid = set()
     try:
         outcomes, _ = run(jobs, engine, ReadOnlyStore(store))
-    except NshError:
-        raise
-    except Exception as error:
-        said = f"{type(error).__name__}: {error}"
-        raise ParameterError(
-            f"a condition cannot be planned: on the placeholder of a reply it raises {said}"
-        ) from error
+    except ParameterError as error:
+        raise ParameterError(f"cannot be planned, since replies are placeholders: {error}") from error
     for outcome in outcomes:
         line = lines.setdefault(outcome.job.name, dict.fromkeys(COUNTS, 0))
         line["answers"] += 1
-        line["more"] += _further(outcome)
+        more, budgets = _further(outcome)
+        line["more"] += more
+        line["most_tokens"] += budgets
         for key, stage, completion in zip(outcome.keys, outcome.stages, outcome.completions, strict=True):
             call = engine.noted[completion.stamp["noted"]] if "noted" in completion.stamp else None
             if key in paid:
-                line["more"] += bool(call and call["awaited"] and call["condition"] != outcome.job.name)
+                unlike = bool(call and call["awaited"] and call["condition"] != outcome.job.name)
+                line["more"] += unlike
+                line["most_tokens"] += unlike and call["most_tokens"]
             elif call:
                 call["condition"] = outcome.job.name
             else:
@@ -193,8 +186,9 @@ def count_calls(
     for call in engine.noted:
         call["new_tokens"] = lengths.expected(call["stage"], call["most_tokens"])
     for call in engine.noted:
-        call["prompt_tokens"] = call["tokens"] + sum(engine.noted[number]["new_tokens"] for number in call["awaited"])
-        call["read_tokens"] = call["prompt_tokens"] * call["read_share"]
+        replies = sum(engine.noted[number]["new_tokens"] for number in call["awaited"])
+        call["prompt_tokens"] = call["tokens"] + replies
+        call["read_tokens"] = call["tokens"] * call["read_share"] + replies
         told = {"calls": 1, "awaiting": bool(call["awaited"]), "exact_tokens": 0 if call["awaited"] else call["tokens"]}
         for name, value in (call | told).items():
             if name in COUNTS:
@@ -202,9 +196,15 @@ def count_calls(
     return pd.DataFrame.from_dict(lines, orient="index", columns=COUNTS), pd.DataFrame(engine.noted)
 
 
-def _further(outcome: Outcome) -> float:
-    """How many calls may follow besides those that an outcome was driven through; nan where that is not known."""
-    if not any("noted" in completion.stamp for completion in outcome.completions):
-        return 0
+def _further(outcome: Outcome) -> tuple[float, float]:
+    """How many calls may follow besides those that an outcome was driven through, and their budgets; nan where that is
+    not known."""
     function = outcome.job.function
-    return len(possible_calls(function)) - len(outcome.stages) if function in CONDITIONS.values() else float("nan")
+    if not any("noted" in completion.stamp for completion in outcome.completions):
+        return 0, 0
+    if function not in CONDITIONS.values():
+        return float("nan"), float("nan")
+    possible = possible_calls(function)
+    others = [outcome.job.settings.apply(call).max_new_tokens for call in possible if call.stage not in outcome.stages]
+    more = len(possible) - len(outcome.stages)
+    return more, sum(sorted(others, reverse=True)[:more])

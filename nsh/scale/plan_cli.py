@@ -118,5 +118,5 @@ def _altogether(told: list["ModelPlan"]) -> str:
     known: list[Any] = [one for one in told if one.total["seconds"] == one.total["seconds"]]
     out = f"; {len(told) - len(known)} models left out, whose time is not known" * (len(known) < len(told))
     hours = sum(one.total["seconds"] * one.gpus for one in known) / 3600
-    spent = f", {hours:,.1f} GPU-hours (`voices` spent about 1,113 on its whole study)" if hours else ""
+    spent = f", ~{hours:,.1f} GPU-hours (`voices` spent about 1,113 on its whole study)" if hours else ""
     return f"All models: {duration(sum(one.total['seconds'] for one in known))}{spent}{out}"

@@ -19,6 +19,7 @@ from nsh.errors import without_tokens
 from nsh.jobs import Job
 from nsh.models import ModelSpec
 from nsh.scale.lengths import counted, label_of
+from nsh.scale.stages import read_shares_by_text
 from nsh.store import Store
 
 TOTALS = ("calls", "prompt_tokens", "new_tokens")
@@ -40,8 +41,19 @@ def runs(store: Path) -> list[dict[str, Any]]:
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             with suppress(ValueError):
                 rows.append(json.loads(line))
-    whole = (row for row in rows if isinstance(row, dict) and row.keys() >= FIELDS)
-    return sorted(whole, key=lambda row: row["begun"])
+    return sorted(filter(_whole, rows), key=lambda row: row["begun"])
+
+
+def _whole(row: Any) -> bool:
+    """Whether a line is that of a run: its fields, those that are counted with in their types."""
+    if not isinstance(row, dict) or not row.keys() >= FIELDS or not isinstance(row["stages"], dict):
+        return False
+    counts = [row[name] for name in (*TOTALS, "read_tokens", "seconds", "steps", "byte")]
+    counts += [
+        value for stage in row["stages"].values() for value in (stage.values() if isinstance(stage, dict) else [""])
+    ]
+    numbers = all(isinstance(value, int | float) for value in counts)
+    return numbers and isinstance(row["begun"], str) and isinstance(row["estimate"], dict | None)
 
 
 class Logged:
@@ -67,23 +79,27 @@ class Logged:
         """The engine's completions."""
         if calls and not self.row:
             begun = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-            self.row = {"begun": begun, "estimate": self._plan(), "seconds": 0.0, "steps": 0}
+            self.row = {"begun": begun, "estimate": self._plan(), "seconds": 0.0, "steps": 0, "read_tokens": 0.0}
             started = time.perf_counter()
             for part in ("loaded", "engine"):  # where the weights are loaded: here, and by vLLM
                 getattr(self._engine, part, None)
             self.row["loading_seconds"] = time.perf_counter() - started
+        shares = read_shares_by_text(calls)
         started = time.perf_counter()
         for index, completion in self._engine.generate(calls):
-            self._count(calls[index], completion, len(calls))
+            self._count(calls[index], completion, len(calls), shares[index])
             self.row["seconds"] += time.perf_counter() - started
             yield index, completion
             started = time.perf_counter()
 
-    def _count(self, call: Call, completion: Completion, rows: int) -> None:
-        """Count a completion; a batch takes as many steps as its longest reply has tokens."""
+    def _count(self, call: Call, completion: Completion, rows: int, share: float) -> None:
+        """Count a completion; a batch takes as many steps as its longest reply has tokens. Of a prompt that began with
+        what others did, so large a share was read for it."""
         stage = self.stages.setdefault(label_of(call), Counter())
         stage.update(counted(completion, call.max_new_tokens))
         self.row |= {name: completion.stamp.get(name) for name in ("engine", "device", "versions")}
+        read = share if completion.stamp.get("shared_start") else 1
+        self.row["read_tokens"] += read * completion.prompt_tokens
         self._batch.append(completion.new_tokens)
         if len(self._batch) >= completion.stamp.get("batch_rows", rows):
             self.row["steps"] += max(self._batch)
@@ -141,12 +157,7 @@ def _estimate(
     except Exception as error:  # noqa: BLE001 (whatever it is, the run goes on)
         log.debug("no plan of this run: %s", error)
         return None
-    return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "read_tokens", "seconds")}
-
-
-def _read_share(estimate: Mapping[str, float] | None) -> float:
-    """The share of its prompts' tokens that a run reads, as it was planned; all of them where it was not."""
-    return estimate["read_tokens"] / estimate["prompt_tokens"] if estimate and estimate["prompt_tokens"] else 1
+    return {name: None if total[name] != total[name] else total[name] for name in (*TOTALS, "seconds")}
 
 
 def _write(store: Store, watched: Logged, spec: ModelSpec, values: Mapping[str, Any], finished: bool) -> None:
@@ -158,7 +169,6 @@ def _write(store: Store, watched: Logged, spec: ModelSpec, values: Mapping[str, 
     row |= {"byte": bytes_of(identity["dtype"], values.get("quantization"))} | watched.row
     row["steps"] += max(watched._batch, default=0)
     row |= {name: sum(stage[name] for stage in watched.stages.values()) for name in TOTALS}
-    row |= {"read_tokens": row["prompt_tokens"] * _read_share(row["estimate"])}
     row |= {"stages": watched.stages, "finished": finished}
     folder = store.folder / "runs"
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,19 +1,23 @@
 """The order in which prompts are read: what those of a stage, or of one narrative, begin with is read once."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from nsh.batching import Row, shared_start
+from nsh.chat import Prompt
+from nsh.engines import Call
 
 SHARED = 16  # so many tokens in common are enough to be read apart
+LIKE = 4  # times the budget of another row: rows that come together end at about the same time, or steps run half empty
 
 
 def in_order(rows: Iterable[Row], by_stage: bool = True) -> list[Row]:
     """Rows longest first, and by stage, so that what the prompts of a stage begin with can be read once.
 
-    The rows of a stage also have one budget, and so end at about the same time. Only rows that have most of their own
-    text in common, such as several stages' questions about one narrative, come together: they share a branch.
+    The rows of a stage also have one budget, and so end at about the same time. Only rows that have much of their own
+    text in common, such as several stages' questions about one narrative, and like budgets, come together: they share a
+    branch.
 
     Examples
     --------
@@ -28,10 +32,14 @@ def in_order(rows: Iterable[Row], by_stage: bool = True) -> list[Row]:
     longest = sorted(rows, key=_longest_first)
     if not by_stage:
         return longest
-    alike: dict[tuple[str, ...], list[list[Row]]] = {}
+    stages, alike = _by_stage(longest), {}
     for family in _families(longest):
         alike.setdefault(tuple(sorted(row.call.stage for row in family)), []).append(family)
-    return [row for families in alike.values() for row in _sharing(families)]
+    return [
+        row
+        for names, families in alike.items()
+        for row in _sharing(families, [row for name in {*names} for row in stages[name]])
+    ]
 
 
 def _longest_first(row: Row) -> tuple[int, int]:
@@ -39,31 +47,49 @@ def _longest_first(row: Row) -> tuple[int, int]:
 
 
 def _families(longest: Sequence[Row]) -> list[list[Row]]:
-    """Rows that have most of what follows their stage's start in common; every other row alone. Longest first."""
-    stages: dict[str, list[Row]] = {}
-    for row in longest:
-        stages.setdefault(row.call.stage, []).append(row)
-    starts = {stage: _common(own) for stage, own in stages.items()}
-    families: list[list[Row]] = []
-    for row in sorted(longest, key=lambda row: row.prompt.ids):
-        if families and _kin(families[-1][0], row, starts):
-            families[-1].append(row)
+    """Rows that share much of what follows their stages' starts, and have budgets of a size; every other row alone. The
+    longest first."""
+    starts = {stage: _common(own) for stage, own in _by_stage(longest).items()}
+
+    def kin(one: Row, other: Row) -> bool:
+        """Whether rows share, after their stages' starts, half of what the shorter one has there, and enough."""
+        start = max(starts[row.call.stage] for row in (one, other))
+        same = _common([one, other]) - start
+        return same >= SHARED and 2 * same >= min(len(one), len(other)) - start
+
+    found = [
+        sorted(family, key=_longest_first)
+        for alike in _grouped(sorted(longest, key=lambda row: row.prompt.ids), kin)
+        for family in _grouped(sorted(alike, key=_budget), lambda one, other: _budget(other) <= LIKE * _budget(one))
+    ]
+    return sorted(found, key=lambda family: _longest_first(family[0]))
+
+
+def _grouped(rows: Iterable[Row], alike: Callable[[Row, Row], bool]) -> list[list[Row]]:
+    """Rows that follow one another and are like the first of them."""
+    groups: list[list[Row]] = []
+    for row in rows:
+        if groups and alike(groups[-1][0], row):
+            groups[-1].append(row)
         else:
-            families.append([row])
-    ordered = [sorted(family, key=_longest_first) for family in families]
-    return sorted(ordered, key=lambda family: _longest_first(family[0]))
+            groups.append([row])
+    return groups
 
 
-def _kin(one: Row, other: Row, starts: Mapping[str, int]) -> bool:
-    """Whether two rows share as much after their stages' starts as they do not share, and enough to be read apart."""
-    start = max(starts[row.call.stage] for row in (one, other))
-    same = _common([one, other]) - start
-    return same >= SHARED and 2 * same >= max(len(one), len(other)) - start
+def _budget(row: Row) -> int:
+    return row.call.max_new_tokens
 
 
-def _sharing(families: Sequence[Sequence[Row]]) -> Iterator[Row]:
-    """The rows of families, with what all of them share and what a family shares beyond that."""
-    shared = _common([row for family in families for row in family])
+def _by_stage(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    stages: dict[str, list[Row]] = {}
+    for row in rows:
+        stages.setdefault(row.call.stage, []).append(row)
+    return stages
+
+
+def _sharing(families: Sequence[Sequence[Row]], stages: Sequence[Row]) -> Iterator[Row]:
+    """The rows of families, with what all rows of their stages share, and what a family shares beyond that."""
+    shared = _common(stages) or _common([row for family in families for row in family])
     for family in families:
         branched = max(0, _common(family) - shared)
         yield from (replace(row, shared=shared, branched=branched) for row in family)
@@ -91,8 +117,24 @@ def read_shares(rows: Iterable[Row]) -> dict[int, float]:
     ordered = in_order(rows)
     starts = Counter(row.start for row in ordered)
     branches = Counter((row.start, row.branch) for row in ordered)
-    return {
-        row.index: (len(row.rest) + row.branched / branches[row.start, row.branch] + row.shared / starts[row.start])
-        / len(row)
-        for row in ordered
-    }
+    shares = {}
+    for row in ordered:
+        own = len(row.rest) + row.branched / branches[row.start, row.branch] + row.shared / starts[row.start]
+        shares[row.index] = own / max(1, len(row))
+    return shares
+
+
+def read_shares_by_text(calls: Sequence[Call]) -> dict[int, float]:
+    """`read_shares` without a tokenizer: of the bytes of each call's turns, which share about as large a part.
+
+    Examples
+    --------
+    >>> from nsh.engines import Call
+    >>> read_shares_by_text([Call((("user", "x" * 16 + word),), 9) for word in ("night", "coughs")])[0]
+    0.84
+    """
+    texts = ("\n".join(word for turn in call.messages for word in turn) for call in calls)
+    prompts = (Prompt(text.encode("utf-8", "surrogatepass"), False, True) for text in texts)
+    return read_shares(
+        Row(index, call, prompt) for index, (call, prompt) in enumerate(zip(calls, prompts, strict=True))
+    )
