@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -111,15 +111,17 @@ def pages() -> dict[str, Page]:
     return {slug: Page(slug, **{**row, "parameters": tuple(row["parameters"])}) for slug, row in declared}
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that is most like the given one.
+def nearest(word: str, known: Collection[str]) -> str:
+    """The known word that is most like the given one; one that begins with it comes first.
 
     Examples
     --------
     >>> nearest("n_itmes", ["seed", "n_cases", "models"])
     'n_cases'
     """
-    return max(known, key=lambda candidate: difflib.SequenceMatcher(None, str(word), candidate).ratio())
+    word = str(word)
+    begins = [candidate for candidate in known if word and candidate.startswith(word)]
+    return max(begins or known, key=lambda candidate: difflib.SequenceMatcher(None, word, candidate).ratio())
 
 
 def find_page(slug: str) -> Page:

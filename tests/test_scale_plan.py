@@ -285,8 +285,12 @@ def test_a_tokenizer_that_is_not_to_be_had_is_said_and_the_packaged_one_counts(t
     assert "size unknown" in none and "not known, as the size" in none and "size unknown" not in qwen
     assert "weights ~13.0 GiB" in qwen and "likely too long" in qwen and "1 GPU" in qwen
     assert own.splitlines()[-3].split()[5] == qwen.splitlines()[-3].split()[5]
-    assert "GPU-hours (`voices` spent about 1,113" in result.output and "1 models left out" in result.output
+    assert "GPU-hours (`voices` spent about 1,113" in result.output
+    assert "; without no-model, whose time is not known" in result.output
     assert "<|im_start|>assistant" in result.output
+    models = json.loads(CliRunner().invoke(app(), [*here, *arguments, "--json"]).stdout)["models"]
+    exact = [(bool(one["foreign"]), one["lines"]["direct"]["exact_tokens"] > 0) for one in models]
+    assert exact == [(False, True), (True, False), (True, False)]
 
 
 def test_a_prompt_is_tokenized_once_for_all_models_that_share_a_tokenizer(tmp_path, monkeypatch):
@@ -322,8 +326,9 @@ def test_effective_parameters_are_no_size(tmp_path, monkeypatch):
 
 
 def test_an_unlisted_gpu_is_refused_with_the_nearest(tmp_path):
-    with pytest.raises(ParameterError, match="--gpu H10: did you mean 'H100'"):
-        estimate.Planner(Store(tmp_path), "H10")
+    for name, near in (("H10", "H100"), ("A100", "A100 80GB"), ("", "A100 80GB")):
+        with pytest.raises(ParameterError, match=f"--gpu {name}: did you mean '{near}'"):
+            estimate.Planner(Store(tmp_path), name)
 
 
 def test_a_prompt_that_does_not_fit_is_refused_as_the_engine_refuses_it(tmp_path, monkeypatch):

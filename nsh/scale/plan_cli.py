@@ -35,7 +35,7 @@ def plan(
     shortened = {name: study.shortened(name) for name in study.conditions if study.shortened(name)}
     made = plans(study, gpu)
     if as_json:
-        rows = [asdict(one) | {"lines": json.loads(one.lines.to_json(orient="index"))} for one in made]
+        rows = [asdict(one) | {"lines": json.loads(_exact(one).to_json(orient="index"))} for one in made]
         typer.echo(json.dumps({"models": rows, "shortened": shortened}, ensure_ascii=False, indent=1))
         return
     for name, said in shortened.items():
@@ -45,7 +45,7 @@ def plan(
         typer.echo("\n".join(_told(one)) + "\n")
         told.append(one)
     typer.echo(LEGEND)
-    if len(told) > 1:
+    if len(told) > 1 or any(one.gpus for one in told):
         typer.echo(_altogether(told))
     for number, text in enumerate(told[0].prompts if told else (), start=1):
         seen = "in the packaged model's chat template" if told[0].foreign else f"as {told[0].model} sees it"
@@ -70,6 +70,11 @@ def duration(seconds: float) -> str:
         if seconds < 7200
         else f"~{seconds / 3600:,.1f} h"
     )
+
+
+def _exact(plan: "ModelPlan") -> Any:
+    """A plan's lines; of tokens that another model's tokenizer counted none are exact."""
+    return plan.lines.assign(exact_tokens=0) if plan.foreign else plan.lines
 
 
 def _told(plan: "ModelPlan") -> Iterator[str]:
@@ -116,7 +121,8 @@ def _cells(line: dict[str, float], foreign: str) -> dict[str, str]:
 def _altogether(told: list["ModelPlan"]) -> str:
     """The time of all models, and for GPUs what the paper spent."""
     known: list[Any] = [one for one in told if one.total["seconds"] == one.total["seconds"]]
-    out = f"; {len(told) - len(known)} models left out, whose time is not known" * (len(known) < len(told))
+    lacking = ", ".join(one.model for one in told if one.total["seconds"] != one.total["seconds"])
+    out = f"; without {lacking}, whose time is not known" * bool(lacking)
     hours = sum(one.total["seconds"] * one.gpus for one in known) / 3600
     spent = f", ~{hours:,.1f} GPU-hours (`voices` spent about 1,113 on its whole study)" if hours else ""
     return f"All models: {duration(sum(one.total['seconds'] for one in known))}{spent}{out}"

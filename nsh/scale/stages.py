@@ -130,8 +130,8 @@ def read_shares_by_text(calls: Sequence[Call]) -> dict[int, float]:
     Examples
     --------
     >>> from nsh.engines import Call
-    >>> read_shares_by_text([Call((("user", "x" * 16 + word),), 9) for word in ("night", "coughs")])[0]
-    0.84
+    >>> read_shares_by_text([Call((("user", "x" * 15 + word),), 9) for word in ("night", "cough")])
+    {0: 0.6, 1: 0.6}
     """
     texts = ("\n".join(word for turn in call.messages for word in turn) for call in calls)
     prompts = (Prompt(text.encode("utf-8", "surrogatepass"), False, True) for text in texts)
