@@ -138,7 +138,10 @@ def plan(rows: Iterable[Row], budget: int, room: int) -> list[int]:
         longest = max(longest, row.shared + branch + rest)
         if sizes and (sum(sizes) + 1) * longest > room:
             break
-        sizes[len(sizes) - bool(fit) :] = [sizes[-1] + 1 if fit else 1]
+        if fit:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
         last, branches, widest_branch, widest_rest = row, number, branch, rest
     return sizes
 

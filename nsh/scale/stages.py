@@ -1,7 +1,7 @@
 """The order in which prompts are read: what those of a stage, or of one narrative, begin with is read once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from nsh.batching import Row, shared_start
@@ -32,8 +32,11 @@ def in_order(rows: Iterable[Row], by_stage: bool = True) -> list[Row]:
     longest = sorted(rows, key=_longest_first)
     if not by_stage:
         return longest
-    stages, alike = _by_stage(longest), {}
-    for family in _families(longest):
+    stages: dict[str, list[Row]] = {}
+    for row in longest:
+        stages.setdefault(row.call.stage, []).append(row)
+    alike: dict[tuple[str, ...], list[list[Row]]] = {}
+    for family in _families(stages):
         alike.setdefault(tuple(sorted(row.call.stage for row in family)), []).append(family)
     return [
         row
@@ -46,10 +49,11 @@ def _longest_first(row: Row) -> tuple[int, int]:
     return -len(row), row.index
 
 
-def _families(longest: Sequence[Row]) -> list[list[Row]]:
+def _families(stages: Mapping[str, Sequence[Row]]) -> list[list[Row]]:
     """Rows that share much of what follows their stages' starts, and have budgets of a size; every other row alone. The
     longest first."""
-    starts = {stage: _common(own) for stage, own in _by_stage(longest).items()}
+    starts = {stage: _common(own) for stage, own in stages.items()}
+    rows = [row for own in stages.values() for row in own]
 
     def kin(one: Row, other: Row) -> bool:
         """Whether rows share, after their stages' starts, half of what the shorter one has there, and enough."""
@@ -59,7 +63,7 @@ def _families(longest: Sequence[Row]) -> list[list[Row]]:
 
     found = [
         sorted(family, key=_longest_first)
-        for alike in _grouped(sorted(longest, key=lambda row: row.prompt.ids), kin)
+        for alike in _grouped(sorted(rows, key=lambda row: row.prompt.ids), kin)
         for family in _grouped(sorted(alike, key=_budget), lambda one, other: _budget(other) <= LIKE * _budget(one))
     ]
     return sorted(found, key=lambda family: _longest_first(family[0]))
@@ -78,13 +82,6 @@ def _grouped(rows: Iterable[Row], alike: Callable[[Row, Row], bool]) -> list[lis
 
 def _budget(row: Row) -> int:
     return row.call.max_new_tokens
-
-
-def _by_stage(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    stages: dict[str, list[Row]] = {}
-    for row in rows:
-        stages.setdefault(row.call.stage, []).append(row)
-    return stages
 
 
 def _sharing(families: Sequence[Sequence[Row]], stages: Sequence[Row]) -> Iterator[Row]:
